@@ -1,4 +1,4 @@
-//===- ContractionFusion.cpp - What is done in passing by kernels ---------===//
+//===- ContractionFusion.cpp - Fusion with contractions -------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Kernels read operands through maps while they pack them, and apply an
-// epilogue while they store: transposes and widening casts in front of a
-// contraction cost nothing then, nor do bias, activation and cast behind it.
-// A rounding cast costs nothing either, but saves memory only where what it
-// reads is there anyway: a weight in f32 is rounded by whatever multiplies it.
+// epilogue while they store: transposes and widening casts before a contraction
+// cost nothing then, nor do bias, activation and cast after it. A rounding cast
+// costs nothing either, but saves memory only if its input is in memory anyway:
+// a weight in f32 is rounded by each contraction that reads it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,8 +38,8 @@ struct Pattern : public OpRewritePattern<SourceOp> {
   const FusionLimits &limits;
 };
 
-/// A contraction, and an elementwise op that is all that uses it, possibly with
-/// axes of the result divided in between: heads, as attention has them.
+/// Fuses a contraction with an elementwise op that is its only user, possibly
+/// with axes of the result divided in between, such as the heads of attention.
 struct FuseEpilogue : public Pattern<linalg::GenericOp> {
   using Pattern::Pattern;
 
@@ -47,8 +47,8 @@ struct FuseEpilogue : public Pattern<linalg::GenericOp> {
                                 PatternRewriter &b) const override;
 };
 
-/// A transpose or cast whose result is collapsed for contractions: what it
-/// reads is collapsed instead, if it keeps the axes together.
+/// Collapses the operand of a transpose or cast whose result is collapsed for
+/// contractions, if it keeps the axes together.
 struct CollapseMoved : public Pattern<tensor::CollapseShapeOp> {
   using Pattern::Pattern;
 
@@ -56,7 +56,7 @@ struct CollapseMoved : public Pattern<tensor::CollapseShapeOp> {
                                 PatternRewriter &b) const override;
 };
 
-/// A transpose or cast, and a contraction that reads it.
+/// Fuses a transpose or cast with a contraction that reads it.
 struct FusePrologue : public Pattern<kernel::ContractOp> {
   using Pattern::Pattern;
 
@@ -80,8 +80,8 @@ static bool isPlain(linalg::GenericOp op) {
          });
 }
 
-/// The contraction that `value` is, or is but for axes that are divided; with
-/// no other use.
+/// The contraction that computes `value`, possibly with axes divided after it;
+/// null if it has other uses.
 static kernel::ContractOp getContraction(Value value) {
   if (auto divided = value.getDefiningOp<tensor::ExpandShapeOp>();
       divided && divided->hasOneUse())
@@ -138,7 +138,7 @@ divideDims(ArrayRef<AffineMap> maps, tensor::ExpandShapeOp divided) {
   return made;
 }
 
-/// For each dimension of `op`, that of the contraction.
+/// The dimension of the contraction for each dimension of `op`.
 static FailureOr<SmallVector<AffineExpr>> mapDims(AffineMap read,
                                                   AffineMap stored) {
   SmallVector<AffineExpr> dims(read.getNumDims());
@@ -150,7 +150,7 @@ static FailureOr<SmallVector<AffineExpr>> mapDims(AffineMap read,
   return dims;
 }
 
-/// The contraction's epilogue and behind it the body of `op`.
+/// Clones the contraction's epilogue, and the body of `op` after it.
 static void cloneEpilogue(PatternRewriter &b, kernel::ContractOp from,
                           linalg::GenericOp op, OpOperand *read,
                           kernel::ContractOp to) {
@@ -200,8 +200,7 @@ static OpOperand *findMovedOrCast(Value value) {
   return yielded == op.getBody()->getArgument(0) ? input : nullptr;
 }
 
-/// The argument of the function that `value` is, possibly moved or of another
-/// shape.
+/// The function's argument that `value` is, possibly moved or reshaped.
 static BlockArgument findArgument(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     OpOperand *moved = findMovedOrCast(value);
@@ -220,14 +219,14 @@ static BlockArgument findArgument(Value value) {
              : BlockArgument();
 }
 
-/// Whether `next`, which may be computed where a state is, is so behind
-/// `reader`.
+/// True if `next`, which may be computed in the memory of a state, is computed
+/// after `reader`.
 static bool isComputedBehind(Value next, Operation *reader) {
   while (Operation *op = next.getDefiningOp()) {
     Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*reader);
     if (!ancestor || !ancestor->isBeforeInBlock(op))
       return false;
-    // What it is computed from by writing on, or is another shape of.
+    // Follow the tensor that it overwrites, or is another shape of.
     if (auto result = dyn_cast<DestinationStyleOpInterface>(op))
       next = result.getTiedOpOperand(cast<OpResult>(next))->get();
     else if (isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
@@ -241,7 +240,7 @@ static bool isComputedBehind(Value next, Operation *reader) {
   return true;
 }
 
-/// Whether `value` is in memory for as long as `reader` may read it: an
+/// True if `value` is in memory for as long as `reader` may read it: it is an
 /// argument, and not a state that may have been replaced by then.
 static bool isThereAnyway(Value value, Operation *reader,
                           const NextStates &states) {
@@ -311,8 +310,8 @@ LogicalResult FuseEpilogue::matchAndRewrite(linalg::GenericOp op,
   return success();
 }
 
-/// A generic op that only moves or casts what `reader` may as well read where
-/// it is: its operand.
+/// The operand of a generic op that only moves or casts it, if `reader` may as
+/// well read the operand.
 static OpOperand *findMoved(Value value, Operation *reader,
                             const NextStates &states) {
   OpOperand *moved = findMovedOrCast(value);
@@ -328,8 +327,8 @@ static OpOperand *findMoved(Value value, Operation *reader,
   return nullptr;
 }
 
-/// The axes of what `mover` reads that become one axis each; by the order of
-/// the results' axes. Fails where these are not next to each other.
+/// The axes of `mover`'s operand that become one axis each, in the order of the
+/// results' axes. Fails if these are not next to each other.
 static FailureOr<SmallVector<ReassociationIndices>>
 findCollapsed(linalg::GenericOp mover, OpOperand *moved,
               ArrayRef<ReassociationIndices> groups) {
@@ -402,7 +401,7 @@ LogicalResult FusePrologue::matchAndRewrite(kernel::ContractOp op,
     if (!moved || (from != to && op.getRounding(side)))
       continue;
     auto mover = cast<linalg::GenericOp>(moved->getOwner());
-    // Where the mover's result is read, its operand is: through both maps.
+    // The mover's operand is read in place of its result: through both maps.
     AffineMap stored = mover.getMatchingIndexingMap(mover.getDpsInitOperand(0));
     AffineMap source =
         mover.getMatchingIndexingMap(moved).compose(inversePermutation(stored));
@@ -433,7 +432,7 @@ NextStates findNextStates(Operation *root) {
   return states;
 }
 
-/// Whether contractions read `value`, which is in f32, in 16 bit.
+/// True if contractions read `value`, which is in f32, in 16 bits.
 static bool isRoundedByContractions(Value value) {
   return llvm::any_of(value.getUses(), [](OpOperand &use) {
     Operation *user = use.getOwner();

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// With a single reader, an op becomes a part of it. With several, it may still
+// An op with a single reader becomes a part of it. An op with several may still
 // become a part of each: a normalized image is read by an activation, and by
-// both of their gradients. Stored, it is written once and read by each.
-// Computed again, each reads the image behind it, which is as large and lives
-// as long as the result would have: nothing is written, and the pass that does
-// so is gone.
+// both of their gradients. If it is stored, it is written once and read by
+// each. If it is computed again, each reads the image before it, which is as
+// large and lives as long as the result would: nothing is written, and a pass
+// over memory is saved.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,21 +31,22 @@ using namespace mlir;
 namespace mp {
 
 namespace {
-/// Of a vector that is spread, for each element: a scale, a shift.
+/// The cost up to which the op of a vector is fused with a reader that spreads
+/// the vector: a scale and a shift for each element.
 constexpr int64_t spreadCost = 4;
-/// Of a body, in additions. Where values do not fit the caches, a pass over
-/// them takes as long as an exponential or two.
+/// The costs of a body, in additions. If values do not fit the caches, a pass
+/// over them takes as long as an exponential or two.
 constexpr int64_t fewElements = 1 << 18;
 constexpr int64_t lowCost = 12, highCost = 40;
-/// What a reader computes again of all that is in front of it, in ops, and in
+/// The most that a reader computes again of all ops before it, in ops, and in
 /// additions `highCost`: chains of values that others read as well are stored
 /// from time to time.
 constexpr int64_t mostOps = 16;
-/// What is so much smaller than a result does not count.
+/// The size of an operand, relative to the result, that does not count.
 constexpr double smallPart = 0.125;
 } // namespace
 
-/// Sizes that are not known count the same everywhere.
+/// Sizes that are not known count as the same number everywhere.
 static double countElements(ArrayRef<int64_t> sizes) {
   double count = 1;
   for (int64_t size : sizes)
@@ -89,7 +90,8 @@ static int64_t getCost(linalg::GenericOp op) {
 // Single readers
 //===----------------------------------------------------------------------===//
 
-/// Dear vectors, and reshapes of vectors, which would be reshapes of images.
+/// True for expensive vectors, and for reshapes of vectors, which would become
+/// reshapes of images.
 static bool isSpread(Operation *producer, OpOperand *operand) {
   auto reader = dyn_cast<linalg::GenericOp>(operand->getOwner());
   auto type = dyn_cast<RankedTensorType>(operand->get().getType());
@@ -108,7 +110,7 @@ void fuseElementwise(func::FuncOp function) {
     Operation *producer = operand->get().getDefiningOp();
     return producer && producer->hasOneUse() && !isSpread(producer, operand);
   };
-  // As in MLIR's linalg-fuse-elementwise-ops.
+  // The same patterns as in MLIR's linalg-fuse-elementwise-ops.
   RewritePatternSet patterns(context);
   linalg::populateElementwiseOpsFusionPatterns(patterns, control);
   linalg::populateFoldReshapeOpsByExpansionPatterns(patterns, control);
@@ -120,7 +122,7 @@ void fuseElementwise(func::FuncOp function) {
   context->getLoadedDialect<linalg::LinalgDialect>()
       ->getCanonicalizationPatterns(patterns);
   linalg::populateConstantFoldLinalgOperations(patterns, control);
-  // What is not fused after the last iteration is right as it is.
+  // Ops that are not fused after the last iteration are right as they are.
   (void)applyPatternsGreedily(function, std::move(patterns),
                               GreedyRewriteConfig().setUseTopDownTraversal());
 }
@@ -137,7 +139,7 @@ static bool isElementwise(linalg::GenericOp op) {
 }
 
 namespace {
-/// An operand of an op that can have another one in its body, and the reshapes
+/// An operand of an op that can have the producer in its body, and the reshapes
 /// in between, the last one first.
 struct Reader {
   linalg::GenericOp op;
@@ -152,14 +154,14 @@ public:
   void visit(linalg::GenericOp op);
 
 private:
-  /// What an op computes again: ops, and what they cost.
+  /// The work that an op computes again: ops, and their cost.
   struct Work {
     int64_t ops = 0, cost = 0;
   };
   bool findReaders(Value value, ArrayRef<Operation *> reshapes,
                    SmallVectorImpl<Reader> &readers);
   bool fits(linalg::GenericOp op, ArrayRef<Reader> readers);
-  /// Copies will be a part of the op that they are made for.
+  /// Copies become a part of the op that they are made for.
   Operation *getReaderOfCopy(Operation *op) {
     auto found = readerOfCopy.find(op);
     return found == readerOfCopy.end() ? op : found->second;
@@ -171,7 +173,7 @@ private:
 };
 } // namespace
 
-/// False if something else reads the value.
+/// False if any other op reads the value.
 bool Recomputation::findReaders(Value value, ArrayRef<Operation *> reshapes,
                                 SmallVectorImpl<Reader> &readers) {
   for (OpOperand &use : value.getUses()) {
@@ -201,7 +203,7 @@ static int64_t countOps(linalg::GenericOp op) {
   return llvm::range_size(op.getBody()->without_terminator());
 }
 
-/// Whether no reader computes too much again.
+/// True if no reader computes too much again.
 bool Recomputation::fits(linalg::GenericOp op, ArrayRef<Reader> readers) {
   return llvm::all_of(readers, [&](const Reader &reader) {
     Work work = workOfReader.lookup(getReaderOfCopy(reader.op));
@@ -231,7 +233,8 @@ static bool pays(linalg::GenericOp op, ArrayRef<Reader> readers) {
         return linalg::GenericOp(reader.op).getNumReductionLoops() > 0;
       }))
     return false;
-  // Else it becomes a part of what stores the image, which then is not stored.
+  // Otherwise it becomes a part of the op that stores the image, which then is
+  // not stored.
   Operation *producer = image.getDefiningOp();
   return !producer || isa<linalg::LinalgOp>(producer) || !image.hasOneUse();
 }
@@ -272,7 +275,7 @@ void recomputeElementwise(func::FuncOp function) {
   SmallVector<linalg::GenericOp> ops;
   function.walk([&](linalg::GenericOp op) { ops.push_back(op); });
   Recomputation recomputation(function.getContext());
-  // From the end: readers that are copied are readers of what is before them.
+  // Go from the end: the copies of a reader read the ops before it.
   for (linalg::GenericOp op : llvm::reverse(ops))
     recomputation.visit(op);
 }

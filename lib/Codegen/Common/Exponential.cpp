@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// e^x = 2^n * e^r, where n is x / ln 2, rounded, and r is at most ln 2 / 2: a
-// polynomial, whose coefficients make the largest error least. 2^n is made of
-// bits, in two factors, since n goes beyond the exponents of normal numbers on
-// both sides. AVX-512 multiplies by 2^n in one instruction, with the same bits.
+// e^x = 2^n * e^r, where n is x / ln 2, rounded, and r is at most ln 2 / 2. A
+// polynomial, whose coefficients minimize the largest error, computes e^r. 2^n
+// is made of bits, in two factors, since n exceeds the exponents of normal
+// numbers on both sides. AVX-512 multiplies by 2^n in one instruction, with the
+// same bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,11 +33,12 @@ struct ExpandExp : public FunctionPattern<math::ExpOp> {
 };
 } // namespace
 
-/// Added to this, a number is rounded to an integer, which is in the last bits.
+/// A number that is added to this is rounded to an integer, which is in the
+/// last bits.
 constexpr double rounding = 12582912;
 constexpr int32_t roundingBits = 0x4B400000;
 
-/// Builds on 32-bit integers like the floats.
+/// A constant of 32-bit integers in the shape of the floats.
 static Value makeInteger(const FloatBuilder &f, int32_t number) {
   TypedAttr value = f.b.getI32IntegerAttr(number);
   if (auto vector = dyn_cast<VectorType>(f.type))
@@ -44,14 +46,15 @@ static Value makeInteger(const FloatBuilder &f, int32_t number) {
   return arith::ConstantOp::create(f.b, f.loc, value);
 }
 
-/// 2^n, of an exponent of normal numbers.
+/// 2^n, if n is an exponent of normal numbers.
 static Value makePower(const FloatBuilder &f, Value n) {
   Value biased = arith::AddIOp::create(f.b, f.loc, n, makeInteger(f, 127));
   Value bits = arith::ShLIOp::create(f.b, f.loc, biased, makeInteger(f, 23));
   return arith::BitcastOp::create(f.b, f.loc, f.type, bits);
 }
 
-/// x * 2^n by bits of `shifted`, which is n and what rounds to integers.
+/// x * 2^n by bits of `shifted`, the sum of n and the constant that rounds to
+/// integers.
 static Value scaleByBits(const FloatBuilder &f, Value x, Value shifted) {
   Type integers = withElement(f.type, f.b.getI32Type());
   Value n = arith::BitcastOp::create(f.b, f.loc, integers, shifted);
@@ -76,7 +79,8 @@ static Value scaleByAVX512(const FloatBuilder &f, Value x, Value n) {
 }
 
 Value ExpandExp::compute(const FloatBuilder &f, Value x) const {
-  // Beyond these, results are 0 or infinity. NaN is less than nothing.
+  // Results beyond these bounds are 0 or infinity. Comparisons with NaN are
+  // false.
   Value low = f.constant(-104.5), high = f.constant(89.5);
   x = f.select(f.isLess(x, low), low, x);
   x = f.select(f.isLess(high, x), high, x);

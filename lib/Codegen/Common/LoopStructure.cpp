@@ -23,7 +23,7 @@ void LoopStructure::read() {
     AffineMap map = op.getMatchingIndexingMap(&operand);
     operands.push_back(
         {operand.get(), SmallVector<AffineExpr>(map.getResults())});
-    // Others are single values.
+    // Operands that are not memrefs are single values.
     auto type = dyn_cast<MemRefType>(operand.get().getType());
     for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
       auto dim = dyn_cast<AffineDimExpr>(expr);
@@ -177,7 +177,7 @@ SmallVector<Value> LoopStructure::emitBody(ArrayRef<Value> sums) {
       continue;
     }
     Operation *copy = b.clone(inner, mapping);
-    // Sums may be taken in any order, which is fixed when this is compiled.
+    // Sums may have any order, which is fixed at compile time.
     bool isSum = llvm::any_of(inner.getOperands(), [&](Value value) {
       auto argument = dyn_cast<BlockArgument>(value);
       return argument && argument.getOwner() == &block &&

@@ -17,7 +17,8 @@ using namespace mlir;
 
 namespace mp {
 
-/// Views and ops that touch only what other ops inside of them touch.
+/// True for views, and for ops that touch only memory that ops inside of them
+/// touch.
 static bool isTransparent(Operation *op) {
   return op->getNumRegions() > 0 && !isa<linalg::LinalgOp>(op) &&
          !isa<kernel::ContractOp>(op);
@@ -49,7 +50,7 @@ SmallVector<Access> findAccesses(Operation *root) {
         writes |= isa<MemoryEffects::Write>(effect.getEffect());
         reads |= isa<MemoryEffects::Read>(effect.getEffect());
       }
-      // The operands of a structured op are told apart: one may be read and
+      // The operands of a structured op are distinguished: one may be read and
       // another, of the same memory, written.
       if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
         writes = structured.isDpsInit(&operand);

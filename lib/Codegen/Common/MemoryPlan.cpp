@@ -64,7 +64,7 @@ static std::vector<Buffer> findBuffers(Block &block, int64_t alignment) {
     for (Operation *user : alloc->getUsers())
       if (auto found = dyn_cast<memref::DeallocOp>(user))
         dealloc = found;
-    // A dealloc elsewhere, or none: the memory outlives the block.
+    // Memory without a dealloc in the block outlives it.
     if (!dealloc || dealloc->getBlock() != &block)
       continue;
     buffers.push_back(
@@ -73,9 +73,9 @@ static std::vector<Buffer> findBuffers(Block &block, int64_t alignment) {
   return buffers;
 }
 
-/// On a device, who writes over a place waits for those that read what was
-/// there, and a launch costs more than the place of a number: these share
-/// theirs with nothing.
+/// On a device, an op that overwrites a place waits for all readers of the old
+/// contents, and a launch costs more than the place of a scalar: scalars share
+/// their places with nothing.
 static void separateNumbers(std::vector<Buffer> &buffers, int64_t alignment) {
   for (Buffer &buffer : buffers)
     if (buffer.bytes <= alignment) {
@@ -84,9 +84,9 @@ static void separateNumbers(std::vector<Buffer> &buffers, int64_t alignment) {
     }
 }
 
-/// The lowest place that no buffer has that lives at the same time.
+/// The lowest place that no buffer with an overlapping lifetime has.
 static int64_t findPlace(const Buffer &buffer, ArrayRef<Buffer *> placed) {
-  // `placed` is in the order of places.
+  // `placed` is sorted by places.
   int64_t place = 0;
   for (const Buffer *other : placed) {
     if (other->end < buffer.begin || other->begin > buffer.end)

@@ -1,14 +1,14 @@
-//===- NarrowTemporaries.cpp - Widened where it is read -------------------===//
+//===- NarrowTemporaries.cpp - Widening moved to readers ------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Fusion joins a widening cast with what computes its operand, so that f32 is
-// stored that never had more than 16 bits to say. Here the cast goes on, to the
-// loops that read the value: the same numbers in half of the memory, and half
-// as much to be saved for a backward pass.
+// Fusion joins a widening cast with the op that computes its operand: f32 is
+// stored where values have 16 bits of precision. This pass moves the cast into
+// the loops that read the value: the same numbers in half of the memory, and
+// half as much to save for a backward pass.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,8 @@ using namespace mlir;
 
 namespace mp {
 
-/// The body that makes an element of what `op` yields, if all of it is written.
+/// The body that makes an element of the value that `op` yields, if all of it
+/// is written.
 static Block *findBody(Operation *op) {
   auto destination = dyn_cast<DestinationStyleOpInterface>(op);
   if (!destination || destination.getNumDpsInits() != 1 ||
@@ -58,8 +59,8 @@ static bool isView(Operation *op) {
              tensor::ExtractSliceOp>(op);
 }
 
-/// Where `value` is read, behind views that are added to `views`; fails where
-/// something reads it that cannot widen it.
+/// Finds the uses of `value`, also through views, which are added to `views`;
+/// fails if a user cannot widen it.
 static LogicalResult findReaders(Value value, SmallVectorImpl<OpOperand *> &out,
                                  SmallVectorImpl<Operation *> &views) {
   SmallVector<Value> worklist{value};
@@ -91,7 +92,7 @@ static BlockArgument findElement(OpOperand &use) {
   if (auto generic = dyn_cast<linalg::GenericOp>(use.getOwner()))
     return generic.getBody()->getArgument(use.getOperandNumber());
   auto contraction = cast<kernel::ContractOp>(use.getOwner());
-  // The sum stands for both factors.
+  // The epilogue has one argument, the sum, for both factors.
   unsigned number = use.getOperandNumber();
   return number < 2 ? BlockArgument()
                     : contraction.getEpilogue().getArgument(number - 1);
@@ -101,7 +102,7 @@ static Type narrow(Type type, Type element) {
   return cast<RankedTensorType>(type).clone(element);
 }
 
-/// Lets `op` store what it widens now.
+/// Makes `op` store the value that it widens now.
 static void storeNarrow(OpBuilder &b, Operation *op, arith::ExtFOp widening) {
   Type element = widening.getIn().getType();
   Block *body = widening->getBlock();
@@ -130,7 +131,7 @@ static void widenElement(OpBuilder &b, OpOperand &use, Type element) {
   argument.replaceAllUsesExcept(widened, widened);
 }
 
-/// Leaves out what only copies.
+/// Removes an op that only copies.
 static void foldCopy(Operation *op) {
   auto generic = dyn_cast<linalg::GenericOp>(op);
   if (!generic)

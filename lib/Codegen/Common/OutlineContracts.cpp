@@ -21,7 +21,7 @@ using namespace mlir;
 
 namespace mp::kernel {
 
-/// Of the dimensions that stand nowhere alone, the sizes.
+/// The sizes of the dimensions that are not alone in any result of a map.
 static SmallVector<Value> findSizes(ContractOp op,
                                     const SharedContract &contract) {
   SmallVector<bool> alone(contract.dims.size(), false);
@@ -56,15 +56,15 @@ static SmallVector<Value> isolateEpilogue(OpBuilder &builder, ContractOp op) {
   return captured;
 }
 
-/// The function of a contraction, whose name is still missing, and the
-/// arguments it is called with.
+/// The function of a contraction, which has no name yet, and the arguments of
+/// its call.
 static func::FuncOp makeFunction(OpBuilder &builder, ContractOp op,
                                  SmallVectorImpl<Value> &arguments) {
   Location loc = op.getLoc();
   SharedContract contract = SharedContract::get(op);
   SmallVector<Value> sizes = findSizes(op, contract);
   SmallVector<Value> captured = isolateEpilogue(builder, op);
-  // What is read and written in one place is one pointer. The result is last.
+  // Memory that is both read and written is one pointer. The result is last.
   SmallVector<Value> operands = op.getMappedOperands();
   SmallVector<unsigned> positions;
   for (auto [operand, type] : llvm::zip_equal(operands, contract.types)) {
@@ -110,8 +110,8 @@ static func::FuncOp makeFunction(OpBuilder &builder, ContractOp op,
 }
 
 namespace {
-/// Where panels of constants outlast a call. Where one function packs the same
-/// sizes of the same memory, the panels are the same.
+/// Entries for panels of constants that outlast a call. If one function packs
+/// the same sizes of the same memory, the panels are the same.
 class CacheEntries {
 public:
   /// The entry of `op`, which calls this function.

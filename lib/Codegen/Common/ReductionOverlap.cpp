@@ -16,8 +16,8 @@ using namespace mlir;
 
 namespace mp {
 
-/// The first op behind `wait` that does more with `memory` than view it; null
-/// if there is none.
+/// The first op after `wait` that does more with `memory` than view it; null if
+/// none does.
 static Operation *findFirstUse(runtime::ReduceWaitOp wait, Value memory) {
   Block *block = wait->getBlock();
   Operation *first = nullptr;
@@ -38,8 +38,8 @@ static Operation *findFirstUse(runtime::ReduceWaitOp wait, Value memory) {
   return first;
 }
 
-/// The members of a bucket that have been handed over when it is waited for
-/// start where the last of them does.
+/// Moves the starts of a bucket's members, as far as they come before a wait
+/// for the bucket, to the last of them.
 static void gatherStarts(Block &block) {
   llvm::MapVector<int64_t, SmallVector<runtime::ReduceStartOp>> open;
   auto gather = [](SmallVector<runtime::ReduceStartOp> &members) {
@@ -56,8 +56,8 @@ static void gatherStarts(Block &block) {
   }
 }
 
-/// Waits follow the one in front of them, if what they wait for has started by
-/// then.
+/// Moves each wait right after the wait before it, if its reduction has started
+/// by then.
 static void gatherWaits(Block &block) {
   Operation *last = nullptr;
   llvm::DenseSet<Value> since;
@@ -76,8 +76,7 @@ static void gatherWaits(Block &block) {
 
 void gatherReductions(func::FuncOp function) {
   function.walk([](runtime::ReduceStartOp op) { op.getRowsMutable().clear(); });
-  // Where nothing else is between them, the host has to do with the device
-  // once.
+  // Adjacent starts and waits are one interaction of the host with the device.
   gatherStarts(function.front());
   gatherWaits(function.front());
 }

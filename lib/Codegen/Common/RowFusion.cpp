@@ -1,15 +1,15 @@
-//===- RowFusion.cpp - Reductions and what surrounds them, row by row -----===//
+//===- RowFusion.cpp - Fusion of row-wise reductions ----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A softmax or a normalization reads its rows several times: for the maximum
-// or mean, for the sum, for the result. In one loop over rows all of this
-// happens while the row is in the first cache, and what lies between has the
-// size of a row. Where rows lie beside each other in memory, as channels that
-// are last do, a block of rows is read at a time: vectors, not elements.
+// A softmax or a normalization reads its rows several times: for the maximum or
+// mean, for the sum, for the result. In one loop over rows all of this happens
+// while the row is in the first cache, and temporaries have the size of a row.
+// If rows are interleaved in memory, as they are if channels are last, a block
+// of rows is read at a time: vectors, not elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,10 +29,11 @@ namespace mp {
 
 namespace {
 
-/// Of a loop of an op: the loop of the root that it is, or -1.
+/// Maps each loop of an op to a loop of the root, or -1.
 using DimMap = SmallVector<int>;
 
-/// An elementwise op and what it is computed from, all of which has its rows.
+/// An elementwise op and the ops that it is computed from, all of which have
+/// its rows.
 class RowGroup {
 public:
   explicit RowGroup(linalg::GenericOp root) : root(root) {}
@@ -70,8 +71,8 @@ static linalg::LinalgOp getProducer(OpOperand &operand) {
              : linalg::LinalgOp();
 }
 
-/// Which loops of `producer` are which of the root, read through `operand` of
-/// `consumer`, whose own are known.
+/// Maps the loops of `producer`, which `consumer` reads through `operand`, to
+/// loops of the root. Those of `consumer` are `known`.
 static std::optional<DimMap> mapDims(linalg::LinalgOp consumer,
                                      OpOperand &operand,
                                      linalg::LinalgOp producer,
@@ -90,7 +91,7 @@ static std::optional<DimMap> mapDims(linalg::LinalgOp consumer,
   return dims;
 }
 
-/// The rows are those of the first reduction behind the root.
+/// The rows are those of the nearest reduction that the root depends on.
 bool RowGroup::findRows() {
   std::vector<Operation *> worklist = {root};
   dimsOf[root] = llvm::to_vector(llvm::seq<int>(0, root.getNumLoops()));
@@ -129,7 +130,7 @@ bool RowGroup::takes(Operation *producer, const DimMap &dims) {
     }
   if (found != rows.size() || producer->getBlock() != root->getBlock())
     return false;
-  // What others use is an output of the loop, which stands where the root is.
+  // Values that others use become outputs of the loop, which replaces the root.
   for (Operation *user : producer->getUsers()) {
     Operation *ancestor = root->getBlock()->findAncestorOpInBlock(*user);
     if (!ancestor || (!ops.contains(user) && ancestor->isBeforeInBlock(root)))
@@ -143,7 +144,7 @@ bool RowGroup::isUsedOutside(Operation *op) const {
                       [&](Operation *user) { return !ops.contains(user); });
 }
 
-/// In elements; -1 where sizes are not known.
+/// The length in elements; -1 if sizes are not known.
 int64_t RowGroup::getLongestRow() const {
   int64_t longest = 0;
   for (Operation *op : ops) {
@@ -161,7 +162,7 @@ int64_t RowGroup::getLongestRow() const {
   return longest;
 }
 
-/// How many rows are computed at a time; false if they are too long.
+/// Chooses the number of rows at a time; false if they are too long.
 bool RowGroup::chooseBlock(const RowLimits &limits) {
   int64_t row = getLongestRow();
   if (row < 0)
@@ -177,7 +178,8 @@ bool RowGroup::chooseBlock(const RowLimits &limits) {
       continue;
     if (limits.blockElements == 0 || !rows.contains(dim.getPosition()))
       break;
-    // The fewest are a line of memory, or half of one if there is no more.
+    // A block has at least a line of memory, or half of one if the extent is
+    // not a multiple of a line.
     int64_t fewest = extent % 16 == 0 ? 16 : 8;
     for (int64_t size : {128, 64, 32, 16, 8}) {
       int64_t most = size > fewest ? limits.rowElements : limits.blockElements;
@@ -204,7 +206,7 @@ bool RowGroup::collect(const RowLimits &limits) {
   dimsOf[root] = rootDims;
   ops.insert(root);
   bool hasReduction = false, changed = true;
-  // Until nothing is added: whether an op can be taken depends on its users.
+  // Repeat until no op is added: an op can be taken depending on its users.
   while (changed) {
     changed = false;
     for (size_t next = 0; next < ops.size(); ++next) {
@@ -233,7 +235,7 @@ LogicalResult RowGroup::fuse(RewriterBase &rewriter) {
   SmallVector<OpFoldResult> sizes(root.getNumLoops(), rewriter.getIndexAttr(0));
   for (int dim : rows)
     sizes[dim] = rewriter.getIndexAttr(dim == blockDim ? blockRows : 1);
-  // Asked beforehand: fusion itself adds uses for a while.
+  // Collect outputs before fusion, which adds uses for a while.
   llvm::SmallPtrSet<Operation *, 8> outputs;
   for (Operation *op : ops)
     if (op != root && isUsedOutside(op))
@@ -247,7 +249,7 @@ LogicalResult RowGroup::fuse(RewriterBase &rewriter) {
         Operation *op = producer.getOwner();
         if (!ops.contains(op))
           return std::nullopt;
-        // Once, although its slices may be read several times.
+        // Fuse an op once, although its slices may be read several times.
         return scf::SCFTileAndFuseOptions::ControlFnResult{outputs.erase(op)};
       });
   rewriter.setInsertionPoint(root);
@@ -267,8 +269,8 @@ LogicalResult RowGroup::fuse(RewriterBase &rewriter) {
   return success();
 }
 
-/// What reductions of several groups begin with is no result of one of them:
-/// each has its own.
+/// Gives each reduction of several groups its own start value, so that it is
+/// not the result of one group.
 static void separateFills(Operation *root) {
   SmallVector<linalg::FillOp> fills;
   root->walk([&](linalg::FillOp op) {
@@ -290,7 +292,7 @@ LogicalResult fuseRows(Operation *root, const RowLimits &limits) {
   root->walk([&](linalg::GenericOp op) { roots.push_back(op); });
   llvm::DenseSet<Operation *> taken;
   IRRewriter rewriter(root->getContext());
-  // From the end: a group's root is behind all of it.
+  // Go from the end: a group's root comes after all of its other ops.
   for (linalg::GenericOp op : llvm::reverse(roots)) {
     if (taken.contains(op))
       continue;

@@ -17,14 +17,14 @@ using namespace mlir;
 namespace mp {
 
 namespace {
-/// Sums of fewer terms stay as they are.
+/// Sums of fewer terms are not split.
 constexpr double fewRows = 256;
-/// What sizes that are not known count for.
+/// The assumed size of a dimension that is not known.
 constexpr double unknownSize = 64;
 } // namespace
 
-/// The reduced dimensions in the order in which they lie in memory, outermost
-/// first; none if they, and not columns, are innermost.
+/// The reduced dimensions in their order in memory, outermost first; none if
+/// these, and not columns, are innermost.
 static SmallVector<unsigned> findRowDims(linalg::GenericOp op) {
   auto iterators = op.getIteratorTypesArray();
   AffineMap widest;
@@ -52,7 +52,8 @@ static SmallVector<unsigned> findRowDims(linalg::GenericOp op) {
   return rows;
 }
 
-/// Of the outer ones, as many as make parts and what is in them about equal.
+/// Selects so many of the outer dimensions that the number of parts and the
+/// terms of each are about equal.
 static ArrayRef<unsigned> chooseParts(linalg::GenericOp op,
                                       ArrayRef<unsigned> rows) {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
@@ -77,7 +78,7 @@ static ArrayRef<unsigned> chooseParts(linalg::GenericOp op,
   return rows.take_front(best);
 }
 
-/// The op that adds a term to what there is, if that is all.
+/// The op that adds a term to the output, if the body does nothing else.
 static Operation *findCombiner(linalg::GenericOp op) {
   SmallVector<Operation *, 4> combiners;
   Value term = matchReduction(op.getRegionOutputArgs(), 0, combiners);
@@ -147,7 +148,7 @@ static void split(linalg::GenericOp op) {
 }
 
 void splitSums(func::FuncOp function) {
-  // Those that are rows of a loop are in the first cache.
+  // Sums in a loop over rows stay as they are: they are in the first cache.
   for (linalg::GenericOp op :
        llvm::make_early_inc_range(function.getOps<linalg::GenericOp>()))
     split(op);

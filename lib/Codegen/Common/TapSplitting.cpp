@@ -19,10 +19,10 @@ namespace mp {
 
 namespace {
 
-/// Of all reads of an image, more are within it where taps stay together, and
-/// along axes that are left as they are.
+/// Shares of reads that are within the image. With more than `fewReads` of all,
+/// taps stay together; an axis with more than `mostReads` is left as it is.
 constexpr double fewReads = 0.4, mostReads = 0.75;
-/// Contractions that one becomes.
+/// The most contractions that replace one.
 constexpr size_t mostTaps = 25;
 /// Sums of fewer terms for each tap take as long as their loads and stores.
 constexpr int64_t leastDepth = 16;
@@ -37,10 +37,10 @@ struct Reach {
 struct WindowAxis {
   unsigned image, axis;
   unsigned result, tap;
-  /// Which axes of c and of the weights these are.
+  /// The axes of c and of the weights with these dimensions.
   unsigned resultAxis, tapAxis;
   int64_t stride, dilation, constant, extent;
-  /// For each tap.
+  /// One entry per tap.
   SmallVector<Reach> reaches;
   int64_t resultSize;
 
@@ -52,7 +52,7 @@ struct WindowAxis {
   }
 };
 
-/// A tap of each axis.
+/// One tap for each axis.
 using Taps = SmallVector<unsigned>;
 
 class TapSplitter {
@@ -62,7 +62,7 @@ public:
   void split(ArrayRef<Taps> all, const Taps &last);
 
 private:
-  /// Of a tensor.
+  /// A part of a tensor.
   struct Part {
     SmallVector<OpFoldResult> offsets, sizes, strides;
   };
@@ -210,7 +210,7 @@ Value TapSplitter::cut(Value value, const Part &part) {
                                         part.sizes, part.strides);
 }
 
-/// What the taps read of the image, or what is read of the weights.
+/// The part of the image that the taps read, or the taps' part of the weights.
 Value TapSplitter::cutFactor(unsigned operand, const Taps &taps) {
   Value factor = op->getOperand(operand);
   Part part = getAll(factor);
@@ -243,7 +243,7 @@ TapSplitter::Part TapSplitter::getResults(Value c, const Taps &taps) {
   return part;
 }
 
-/// `partial` with the products of these taps.
+/// Returns `partial` plus the products of these taps.
 Value TapSplitter::add(Value partial, const Taps &taps) {
   Part part = getResults(partial, taps);
   Value c = cut(partial, part);

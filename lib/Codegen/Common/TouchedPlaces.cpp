@@ -1,4 +1,4 @@
-//===- TouchedPlaces.cpp - How much memory code touches -------------------===//
+//===- TouchedPlaces.cpp - Memory that code touches -----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Accesses are boxes: a span of numbers in each dimension. Boxes of views
-// become boxes of what they are views of, as far as that goes; there, what
-// several boxes share counts once.
+// become boxes of the viewed memory, as far as possible; elements there that
+// several boxes share count once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -100,7 +100,7 @@ std::optional<Span> getSpan(AffineExpr expr, ArrayRef<Span> dims) {
   return std::nullopt;
 }
 
-/// Of a loop's counter.
+/// The span of a loop's counter.
 static std::optional<Span> getSpan(OpFoldResult lower, OpFoldResult upper,
                                    OpFoldResult step) {
   auto first = getConstantIntValue(lower), end = getConstantIntValue(upper),
@@ -112,7 +112,7 @@ static std::optional<Span> getSpan(OpFoldResult lower, OpFoldResult upper,
   return Span{*first, *by, count, count};
 }
 
-/// Of the counters of a loop, in order.
+/// The spans of a loop's counters, in order.
 static std::optional<SmallVector<Span>> getCounters(LoopLikeOpInterface loop) {
   auto lowers = loop.getLoopLowerBounds(), uppers = loop.getLoopUpperBounds(),
        steps = loop.getLoopSteps();
@@ -149,7 +149,7 @@ static std::optional<Span> getApplySpan(affine::AffineApplyOp op) {
       return std::nullopt;
     dims.push_back(*span);
   }
-  // Symbols are counted behind the dimensions.
+  // Symbols are numbered after the dimensions.
   SmallVector<AffineExpr> symbols;
   for (unsigned i = 0; i < map.getNumSymbols(); ++i)
     symbols.push_back(getAffineDimExpr(map.getNumDims() + i, op.getContext()));
@@ -191,7 +191,7 @@ std::optional<Span> getSpan(OpFoldResult index) {
                          : std::nullopt;
 }
 
-/// How often what is directly inside of an op runs in a run of it.
+/// The number of times that an op's direct contents run in one run of it.
 static std::optional<int64_t> countInner(Operation *op) {
   SmallVector<int64_t> sizes;
   if (auto structured = dyn_cast<linalg::LinalgOp>(op))
@@ -262,7 +262,7 @@ static SmallVector<Span, 4> getWhole(MemRefType type) {
   return box;
 }
 
-/// In what a subview is a view of; of a place that is not known, all.
+/// The box in the source of a subview; all of it where the offset is not known.
 static SmallVector<Span, 4> moveBox(memref::SubViewOp view,
                                     ArrayRef<Span> box) {
   llvm::SmallBitVector dropped = view.getDroppedDims();
@@ -281,7 +281,7 @@ static SmallVector<Span, 4> moveBox(memref::SubViewOp view,
   return moved;
 }
 
-/// The memref whose coordinates the box can be given in.
+/// Finds the memref in whose coordinates the box can be expressed.
 std::pair<Value, TouchedPlaces::Box>
 TouchedPlaces::findFrame(Value memref, ArrayRef<Span> given) {
   Box box(given);
@@ -334,8 +334,8 @@ bool TouchedPlaces::contains(Value memref, ArrayRef<Span> given) const {
          });
 }
 
-/// Of boxes without gaps: of the cells between all begins and ends, those that
-/// are in one.
+/// The size of a union of boxes without gaps: counts the cells between all
+/// begins and ends that are in a box.
 static int64_t countUnion(ArrayRef<SmallVector<Span, 4>> boxes) {
   size_t rank = boxes.front().size();
   SmallVector<SmallVector<int64_t>> cuts(rank);
@@ -368,7 +368,7 @@ static int64_t countUnion(ArrayRef<SmallVector<Span, 4>> boxes) {
 }
 
 int64_t TouchedPlaces::countElements(const Frame &frame) {
-  // More would take long, and do not occur.
+  // More boxes would take long, and do not occur.
   constexpr size_t mostBoxes = 8;
   std::vector<Box> dense;
   int64_t sum = frame.others;

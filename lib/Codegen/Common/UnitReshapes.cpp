@@ -16,8 +16,8 @@ using namespace mlir;
 
 namespace mp {
 
-/// The source's indices where those of the reshape's result are `exprs`; absent
-/// if axes larger than one are joined or divided.
+/// The indices of a reshape's source at the indices `exprs` of its result;
+/// absent if axes larger than one are joined or divided.
 static std::optional<SmallVector<AffineExpr>>
 getSourceIndices(Operation *reshape, ArrayRef<AffineExpr> exprs) {
   SmallVector<ReassociationIndices> groups;
@@ -48,8 +48,8 @@ getSourceIndices(Operation *reshape, ArrayRef<AffineExpr> exprs) {
   return found;
 }
 
-/// Axes larger than one, each with what has size one before it; all that is
-/// behind the last belongs to it.
+/// Groups each axis larger than one with the axes of size one before it; the
+/// last group has those after it, too.
 static SmallVector<ReassociationIndices> groupUnits(RankedTensorType type) {
   SmallVector<ReassociationIndices> groups;
   ReassociationIndices group;
@@ -65,7 +65,8 @@ static SmallVector<ReassociationIndices> groupUnits(RankedTensorType type) {
   return groups;
 }
 
-/// What reads a product becomes a part of it if it is alone, ones included.
+/// The only reader of a product becomes a part of it, with its axes of size
+/// one.
 static bool isOfProduct(Operation *reshape) {
   Value source = reshape->getOperand(0);
   return source.hasOneUse() && source.getDefiningOp<kernel::ContractOp>();
@@ -83,7 +84,7 @@ static void foldOperands(linalg::GenericOp op) {
       if (!exprs)
         break;
       map = AffineMap::get(map.getNumDims(), 0, *exprs, op.getContext());
-      // Some operand has to tell the extent of each loop.
+      // Some operand has to define the extent of each loop.
       if (!inversePermutation(concatAffineMaps(maps, op.getContext()))) {
         map = old;
         break;
@@ -98,8 +99,8 @@ static void foldOperands(linalg::GenericOp op) {
   op.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
 }
 
-/// An elementwise op without the loops and axes of size one of its result,
-/// whose other readers read a reshape; null for other ops.
+/// Makes an elementwise op without the loops and axes of size one of its
+/// result, of which other readers read a reshape; null for other ops.
 static Value makeWithoutOnes(linalg::GenericOp op) {
   if (!op || op->getNumResults() != 1 || !op.hasPureTensorSemantics() ||
       op.getNumParallelLoops() != op.getNumLoops() || op.hasIndexSemantics() ||
@@ -141,8 +142,8 @@ static Value makeWithoutOnes(linalg::GenericOp op) {
   return made.getResult(0);
 }
 
-/// What is spread along axes of its own of size one has none of them: patterns
-/// that move reshapes know no constants in maps.
+/// Drops operands' own axes of size one along which they are spread: patterns
+/// that move reshapes do not support constants in maps.
 static void dropOnes(linalg::GenericOp op) {
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   OpBuilder b(op);

@@ -1,4 +1,4 @@
-//===- UpdateFusion.cpp - What a step does to a state, at once ------------===//
+//===- UpdateFusion.cpp - One op for the updates of a state ---------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,16 +6,16 @@
 //===----------------------------------------------------------------------===//
 //
 // An optimizer has to read each gradient and each state, and to write each
-// state. Written op by op it does more: new moments go to memory, and from
-// there to the new parameter; with loss scaling all of them wait there until
-// all gradients have been found finite. Here the rules of one parameter are one
-// op, in three steps:
+// state. If its ops are separate, it does more: new moments go to memory, and
+// from there to the new parameter; with loss scaling all of them wait there
+// until all gradients have been found finite. This pass makes the rules of one
+// parameter one op, in three steps:
 //
-// * Find what is for states alone: what only other such ops and the return of
-//   a state read.
-// * Sources of these that others read too, as unscaled gradients are read by
-//   the test whether they are finite, are computed by each reader.
-// * Ops over the same points that share what they read become one.
+// * Find ops for states alone: ops that only other such ops and the return of a
+//   state read.
+// * Sources of these that others read too, as the test for finite values reads
+//   unscaled gradients, are computed by each reader.
+// * Ops over the same points that share operands become one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,7 +60,7 @@ private:
   llvm::DenseSet<Operation *> updates;
 };
 
-/// The ops of a family, as one.
+/// Merges the ops of a family into one.
 class MapMerger {
 public:
   MapMerger(IRRewriter &b, ArrayRef<linalg::GenericOp> family)
@@ -84,10 +84,10 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What is for states alone
+// Ops for states alone
 //===----------------------------------------------------------------------===//
 
-/// One value for each point, in the order of points.
+/// True for ops that compute one value for each point, in the order of points.
 static bool isMap(linalg::GenericOp op) {
   return op && op.hasPureTensorSemantics() &&
          op.getNumParallelLoops() == op.getNumLoops() &&
@@ -119,7 +119,7 @@ void UpdateFuser::findUpdates() {
 }
 
 //===----------------------------------------------------------------------===//
-// What is computed again
+// Recomputation
 //===----------------------------------------------------------------------===//
 
 /// A few additions and multiplications cost less than a read from memory.
@@ -138,8 +138,9 @@ static int64_t countBits(Value tensor) {
   return type.getNumElements() * type.getElementTypeBitWidth();
 }
 
-/// Whether `op` can be part of each of its readers, and what these read then,
-/// and has to live on, takes no more memory than its result does.
+/// True if `op` can be part of each of its readers, and the inputs that these
+/// read then, and that have to live on, take no more memory than its result
+/// does.
 bool UpdateFuser::canRecompute(linalg::GenericOp op) const {
   if (!isMap(op) || op->getNumResults() != 1 || !isCheap(*op.getBody()))
     return false;
@@ -159,7 +160,7 @@ bool UpdateFuser::canRecompute(linalg::GenericOp op) const {
 }
 
 void UpdateFuser::recompute(linalg::GenericOp op) {
-  // A clone for each, which has no other reader.
+  // Each reader gets a clone that has no other reader.
   while (!op->use_empty()) {
     OpOperand &use = *op->getUses().begin();
     auto reader = cast<linalg::GenericOp>(use.getOwner());
@@ -181,11 +182,11 @@ void UpdateFuser::recompute(linalg::GenericOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// What becomes one
+// Merging
 //===----------------------------------------------------------------------===//
 
-/// Sets of updates that read each other's results or the same tensors, each
-/// element at its own point, in the order of the block.
+/// Finds sets of updates that read each other's results or the same tensors,
+/// each element at its own point, in the order of the block.
 SmallVector<UpdateFuser::Maps> UpdateFuser::findFamilies() const {
   llvm::EquivalenceClasses<Operation *> related;
   llvm::DenseMap<Value, Operation *> readers;
@@ -216,10 +217,10 @@ SmallVector<UpdateFuser::Maps> UpdateFuser::findFamilies() const {
   return result;
 }
 
-/// They have the same points, and nothing else reads what one of them computes
-/// before the last is there.
+/// True if they have the same points, and no other op reads results of any of
+/// them before the last one.
 bool UpdateFuser::canMerge(ArrayRef<linalg::GenericOp> family) const {
-  // What a loop can hold in registers, and a kernel be called with.
+  // The most operands that a loop can hold in registers and a kernel can have.
   constexpr size_t mostOperands = 32;
   llvm::SmallDenseSet<Value> operands;
   linalg::GenericOp last = family.back();
@@ -241,7 +242,7 @@ bool UpdateFuser::canMerge(ArrayRef<linalg::GenericOp> family) const {
   return family.size() > 1;
 }
 
-/// Inputs once each, and results that are read outside.
+/// Collects each input once, and the results that are read outside.
 void MapMerger::collect() {
   for (linalg::GenericOp op : family) {
     for (OpOperand *input : op.getDpsInputOperands())
@@ -318,7 +319,8 @@ void UpdateFuser::run() {
   if (returned.empty())
     return;
   findUpdates();
-  // Readers in front of what they read: what one has taken in it reads itself.
+  // Visit readers before their operands: an op that one has taken in may read
+  // more.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (auto generic = dyn_cast<linalg::GenericOp>(op);
         generic && !updates.contains(generic) && canRecompute(generic))

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A training step has its updates behind all gradients. Done there, each keeps
-// what it reads until the end: the gradient, or, where the update is the
-// epilogue of the product that makes the gradient, activations. Without loss
-// scaling or clipping an update needs nothing from later gradients, and can be
-// done once the backward pass has read the parameter for the last time.
+// A training step has its updates after all gradients. Done there, each keeps
+// its operands until the end: the gradient, or activations if the update is the
+// epilogue of the product that makes the gradient. Without loss scaling or
+// clipping an update does not depend on later gradients, and can be done once
+// the backward pass has read the parameter for the last time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,11 +41,11 @@ private:
   void findReaders(Value value, Operation *except, Operation *&latest) const;
 
   Block &block;
-  /// States, by the operands of the return that are their next values.
+  /// Maps the operands of the return that are next states to the states.
   llvm::DenseMap<OpOperand *, Value> states;
   /// Ops that only these operands and other such ops read.
   llvm::SetVector<Operation *> updates;
-  /// Those that stay where they are.
+  /// Updates that stay where they are.
   llvm::DenseSet<Operation *> late;
 };
 
@@ -67,7 +67,7 @@ void UpdateOrder::findUpdates() {
       updates.insert(&op);
 }
 
-/// Constants and new memory can be anywhere.
+/// True for constants and new memory, which can be anywhere.
 static bool isFree(Operation &op) {
   return op.getNumOperands() == 0 && op.getNumRegions() == 0 &&
          isMemoryEffectFree(&op);
@@ -92,8 +92,8 @@ void UpdateOrder::findReaders(Value value, Operation *except,
   }
 }
 
-/// Whether it needs what ranks reduce: the sooner it came, the longer it would
-/// wait.
+/// True if it depends on reductions over ranks: the earlier it came, the longer
+/// it would wait.
 bool UpdateOrder::isLate(Operation *op) const {
   return op
       ->walk([&](Operation *inner) {
@@ -106,7 +106,7 @@ bool UpdateOrder::isLate(Operation *op) const {
       .wasInterrupted();
 }
 
-/// The op behind which `op` can be; none if that is the block's begin.
+/// The op after which `op` can be; null if that is the block's begin.
 Operation *UpdateOrder::findLatest(Operation *op) {
   Operation *latest = nullptr;
   op->walk([&](Operation *inner) {
@@ -128,7 +128,7 @@ Operation *UpdateOrder::findLatest(Operation *op) {
 
 void UpdateOrder::run(bool contractionsOnly) {
   findUpdates();
-  // In the order of the block: sources of updates first.
+  // Keep the order of the block: sources of updates come first.
   for (Operation *op : llvm::reverse(updates)) {
     if (isLate(op)) {
       late.insert(op);

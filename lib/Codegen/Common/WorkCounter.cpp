@@ -1,4 +1,4 @@
-//===- WorkCounter.cpp - What code moves and computes ---------------------===//
+//===- WorkCounter.cpp - Bytes and arithmetic of code ---------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,8 +23,8 @@ namespace mp {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// The elements of an operand that an op touches in one run; in each dimension
-/// all where data decide.
+/// The elements of an operand that an op touches in one run; all of a dimension
+/// if data select them.
 static SmallVector<Span> getBox(OpOperand &operand) {
   Operation *op = operand.getOwner();
   ArrayRef<int64_t> shape =
@@ -59,7 +59,7 @@ static SmallVector<Span> getBox(OpOperand &operand) {
   return box;
 }
 
-/// The elements that an op touches at most in one run by this operand.
+/// The most elements of this operand that an op touches in one run.
 static int64_t getMost(OpOperand &operand, ArrayRef<Span> box) {
   if (isa<memref::LoadOp, memref::StoreOp>(operand.getOwner()))
     return 1;
@@ -69,7 +69,7 @@ static int64_t getMost(OpOperand &operand, ArrayRef<Span> box) {
   return most;
 }
 
-/// What the group has written itself comes out of caches, or registers.
+/// Memory that the group has written itself is read from caches or registers.
 void WorkCounter::addAccess(Operation *root, const Access &access) {
   OpOperand &operand = *access.operand;
   Operation *op = operand.getOwner();
@@ -141,7 +141,7 @@ void WorkCounter::add(Operation *root) {
   }
   finishOp();
   root->walk([&](Operation *op) {
-    // Loops whose counts depend on data run once, for all that is known.
+    // Loops whose counts depend on data count as one run.
     int64_t runs = op == root ? 1 : countRuns(op, root).value_or(1);
     if (auto contract = dyn_cast<kernel::ContractOp>(op))
       addProducts(contract, runs);

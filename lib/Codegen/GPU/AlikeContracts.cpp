@@ -17,12 +17,13 @@ using namespace mlir;
 
 namespace mp {
 
-/// Each block selects its memory from those of all.
+/// The most contractions of one kernel: each block selects its memory from
+/// those of all.
 constexpr size_t mostAlike = 16;
 
 constexpr auto ignoreLocations = OperationEquivalence::IgnoreLocations;
 
-/// The contraction that is all of a group, and is computed by tiles.
+/// The contraction that is the only op of a group and is computed by tiles.
 static kernel::ContractOp getTiled(device::GroupOp group) {
   Block &body = group.getBody().front();
   if (group.getKind() != group::contract || !llvm::hasSingleElement(body))
@@ -31,10 +32,10 @@ static kernel::ContractOp getTiled(device::GroupOp group) {
   return op && kernel::isWorthTiles(op) ? op : nullptr;
 }
 
-/// Whether they differ in operands' memory alone.
+/// True if they differ only in the memory of their operands.
 static bool areAlike(kernel::ContractOp a, kernel::ContractOp b) {
   llvm::SmallPtrSet<Value, 8> operands(a->operand_begin(), a->operand_end());
-  // Of epilogues, what one computes where the other computes a value.
+  // Maps values of one epilogue to the values of the other.
   llvm::DenseMap<Value, Value> inner;
   auto areSame = [&](Value x, Value y) -> LogicalResult {
     if (operands.contains(x))

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Contractions of the same sizes, types and epilogue, as those of queries, keys
-// and values: one launch ("grouped GEMM") has the blocks of all of them, which
-// fill a device where those of one do not.
+// Contractions of the same sizes, types and epilogue, for example those of
+// queries, keys and values, become one launch ("grouped GEMM"). It has the
+// blocks of all of them, which fill a device even if those of one do not.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,15 +28,15 @@ public:
   int64_t find(device::GroupOp group);
 
 private:
-  /// By hashes: one contraction of each family, and its number.
+  /// Indexed by hash: one contraction of each family, and the family's number.
   llvm::DenseMap<unsigned,
                  llvm::SmallVector<std::pair<kernel::ContractOp, int64_t>, 1>>
       known;
   int64_t count = 0;
 };
 
-/// Groups of one family that do not wait for each other become one, or a few:
-/// each block looks up the memory that its contraction is about.
+/// Merges groups of one family that do not depend on each other into one or a
+/// few: each block looks up the memory of its contraction.
 void joinContracts(llvm::ArrayRef<device::GroupOp> groups);
 
 } // namespace mp

@@ -20,10 +20,11 @@ constexpr int64_t placeBytes = 256;
 /// none.
 mlir::memref::AllocOp findArena(mlir::func::FuncOp main);
 
-/// A place for `type` at the end of the arena, which nothing else has.
+/// Makes a place for `type` at the end of the arena, which is shared with
+/// nothing.
 mlir::Value makePlace(mlir::func::FuncOp main, mlir::MemRefType type);
 
-/// Leaves the number `value` in each element of `place`.
+/// Stores the scalar `value` in each element of `place`.
 void makeFill(mlir::OpBuilder &b, mlir::Location loc, mlir::Value place,
               mlir::Value value);
 

@@ -19,7 +19,7 @@ using namespace mlir;
 
 namespace mp {
 
-/// What its threads can share out.
+/// True for ops whose points threads can share.
 static bool isStructured(Operation *op) {
   return isa<linalg::LinalgOp, kernel::ContractOp, scf::ForallOp,
              memref::CopyOp>(op);
@@ -50,7 +50,7 @@ void BlockCode::barrier(Operation *before) {
     gpu::BarrierOp::create(b, before->getLoc());
 }
 
-/// Code of single elements that hands nothing on but memory.
+/// Code of single elements whose results are all in memory.
 void BlockCode::emitByFirst(Operation *op) {
   b.setInsertionPoint(op);
   threads.byFirst(b, op->getLoc(), [&] {
@@ -79,7 +79,7 @@ void BlockCode::emitGeneric(linalg::GenericOp op) {
   bool isTogether = code.canShare() && code.countReduced() >= warpSize &&
                     code.countOutputs() < threads.count;
   if (code.countReduced() == 0 || code.countOutputs() == 0) {
-    // Nothing to be done: what is reduced stays as it is.
+    // The outputs keep their values.
   } else if (isTogether) {
     b.setInsertionPoint(op);
     Threads all{makeIndex(b, loc, 0), 1};
@@ -95,7 +95,7 @@ void BlockCode::emitGeneric(linalg::GenericOp op) {
   b.eraseOp(op);
 }
 
-/// One iteration after the other.
+/// Runs one iteration after the other.
 LogicalResult BlockCode::emitLoop(scf::ForallOp forall) {
   b.setInsertionPoint(forall);
   Location loc = forall.getLoc();

@@ -16,16 +16,17 @@
 
 namespace mp {
 
-/// Whether nothing in it is for several threads: loops over single elements.
+/// True if it contains no op for several threads, only loops over single
+/// elements.
 bool isScalarCode(mlir::Block &block);
 
-/// The most points of a structured op in it, which threads share.
+/// The most points of a structured op in it, which the threads share.
 int64_t getWidth(mlir::Block &block);
 
-/// Rewrites code of one thread as code of all threads of a block. Numbers are
-/// computed by each of them, structured ops share their points out, and what is
-/// written is seen by all behind a barrier. Branches and loops stay: all
-/// threads take the same way.
+/// Rewrites code of one thread as code of all threads of a block. Each thread
+/// computes all scalars, threads share the points of structured ops, and all of
+/// them see what is written after a barrier. Branches and loops stay: all
+/// threads take the same path.
 class BlockCode {
 public:
   BlockCode(mlir::RewriterBase &rewriter, mlir::gpu::GPUFuncOp function,

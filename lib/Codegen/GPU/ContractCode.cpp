@@ -67,7 +67,8 @@ SmallVector<Value> ContractLoops::getPlace(unsigned operand) {
   return place;
 }
 
-/// An element of a or b as it is multiplied; zero where it is out of bounds.
+/// Loads an element of a or b, converted to the type of factors; zero out of
+/// bounds.
 Value ContractLoops::loadFactor(unsigned operand) {
   Value memref = op->getOperand(operand);
   auto type = cast<MemRefType>(memref.getType());
@@ -164,7 +165,7 @@ kernel::ContractLaunch emitContractTiles(RewriterBase &b,
   b.setInsertionPoint(first);
   Value tile = getBlock(b, loc);
   SmallVector<Value> operands = first.getMappedOperands();
-  // The last one whose tiles begin at the block or in front of it.
+  // Select the last contraction whose tiles begin at this block or before it.
   Value begin = makeIndex(b, loc, 0);
   for (auto [number, other] : llvm::enumerate(alike.drop_front())) {
     kernel::ContractOp op = other;

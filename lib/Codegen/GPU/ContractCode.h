@@ -14,18 +14,18 @@
 
 namespace mp {
 
-/// Elements of the result.
+/// The number of elements of the result.
 int64_t countResults(kernel::ContractOp op);
 
-/// Code of any contraction on memrefs of known sizes, in front of the op: a
-/// thread for each element of the result. For what is small, or inside of a
-/// loop of one block.
+/// Emits code before the op for any contraction on memrefs of known sizes: one
+/// thread computes each element of the result. It suits small contractions and
+/// those inside a loop of one block.
 void emitContractLoops(mlir::RewriterBase &b, kernel::ContractOp op,
                        const Threads &threads);
 
-/// A tile for each block of a kernel: those of the first contraction, then
-/// those of the next one, which differs from it in memory alone. The ops are
-/// erased.
+/// Emits a tile for each block of a kernel: those of the first contraction,
+/// then those of the next one, which differs from it only in memory. Erases the
+/// ops.
 kernel::ContractLaunch
 emitContractTiles(mlir::RewriterBase &b,
                   llvm::ArrayRef<kernel::ContractOp> alike);

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Behind mp-plan-memory, `main` is a list: structured ops, each of which is a
-// kernel; and small things between them, scalars above all, which become
-// kernels of one block, as many in each as follow each other.
+// After mp-plan-memory, `main` is a list: structured ops, each of which is a
+// kernel; and small ops between them, mainly of scalars, which become kernels
+// of one block, as many in each as follow each other.
 //
-// A number that one group computes and another uses goes through memory: a
-// place of its own at the end of the arena.
+// A scalar that one group computes and another reads is passed through its own
+// slot at the end of the arena.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,11 +39,11 @@ namespace mp {
 
 namespace {
 
-/// Points of an op that is not worth a kernel of its own if others like it are
-/// beside it.
+/// An op of at most so many points does not get a kernel of its own if similar
+/// ops are next to it.
 constexpr int64_t fewPoints = 1024;
-/// Points, or products, of a branch that one block computes sooner than kernels
-/// are launched.
+/// The points, or products, of a branch that one block computes faster than
+/// kernels are launched.
 constexpr int64_t fewPointsOfBranch = 1 << 17;
 
 class KernelFormer {
@@ -80,10 +80,10 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What cannot be
+// Unsupported models
 //===----------------------------------------------------------------------===//
 
-/// Sizes of inputs are what all others follow from.
+/// All other sizes follow from those of inputs.
 LogicalResult KernelFormer::checkSizes() {
   bool isKnown = true;
   auto inputs = module->getAttrOfType<ArrayAttr>(mark::inputs);
@@ -116,7 +116,8 @@ static bool isReduction(Operation &op) {
   return isa<runtime::ReduceStartOp, runtime::ReduceWaitOp>(op);
 }
 
-/// Why memory of an op has no place on a device; empty if it has one.
+/// The reason why memory of an op has no place on a device; empty if it has
+/// one.
 static StringRef findFault(Operation *op) {
   if (isa<memref::AllocOp, memref::AllocaOp, runtime::OutputOp>(op) &&
       llvm::any_of(op->getResultTypes(), hasUnknownSize))
@@ -137,7 +138,7 @@ static StringRef findFault(Operation *op) {
   return "";
 }
 
-/// Each node is named once; what has no node of its own follows from those.
+/// Each node is reported once; errors of ops without a node follow from those.
 LogicalResult KernelFormer::checkOps() {
   SmallVector<Operation *> named, others;
   llvm::DenseSet<Location> seen;
@@ -183,7 +184,7 @@ LogicalResult KernelFormer::numberDraws() {
 // Groups
 //===----------------------------------------------------------------------===//
 
-/// A reshape to a type that says all needs no sizes from memory.
+/// Replaces reshapes of static types by casts, which read no sizes from memory.
 void KernelFormer::settleReshapes() {
   IRRewriter rewriter(main.getContext());
   SmallVector<memref::ReshapeOp> ops;
@@ -201,7 +202,7 @@ void KernelFormer::settleReshapes() {
   }
 }
 
-/// Structured ops by their names become generic ones, copies too.
+/// Turns named structured ops and copies into generic ones.
 void KernelFormer::generalize() {
   IRRewriter rewriter(main.getContext());
   SmallVector<Operation *> ops;
@@ -248,14 +249,14 @@ static int64_t countPoints(Operation &op) {
   return points;
 }
 
-/// What a kernel does where it is in no branch.
+/// True if the op is done by a kernel when it is not in a branch.
 static bool isWork(Operation &op) {
   return isa<linalg::LinalgOp, kernel::ContractOp, memref::CopyOp,
              scf::ForallOp>(op);
 }
 
 /// The points of a side, if each op of it can be a branch of its own: it is
-/// work, or something that may be done whatever side is taken.
+/// work, or it may be done whichever side is taken.
 static std::optional<int64_t> countPointsOfSide(Block &side) {
   int64_t points = 0;
   for (Operation &op : side.without_terminator()) {
@@ -280,8 +281,8 @@ static void splitSide(Block &side, scf::IfOp branch, Value condition) {
   }
 }
 
-/// Branches of much work become branches of single ops, which are kernels of
-/// many blocks that do nothing where the other side is taken.
+/// Splits branches of much work into branches of single ops, which become
+/// kernels of many blocks that do nothing if the other side is taken.
 void KernelFormer::splitBranches() {
   for (auto branch : llvm::to_vector(block.getOps<scf::IfOp>())) {
     auto yes = countPointsOfSide(*branch.thenBlock());
@@ -302,7 +303,7 @@ void KernelFormer::splitBranches() {
   }
 }
 
-/// The op that a branch is around, if that is all that it does.
+/// The op inside of a branch, if it is the only one.
 static Operation *findGuarded(Operation &op) {
   auto branch = dyn_cast<scf::IfOp>(op);
   bool isGuard = branch && branch.getNumResults() == 0 && !branch.elseBlock() &&
@@ -328,7 +329,7 @@ StringRef KernelFormer::getKind(Operation &op) {
   return group::block;
 }
 
-/// Nobody writes what it loads until the last op that depends on it.
+/// True if no op writes the loaded memory until the last op that depends on it.
 bool KernelFormer::isStable(memref::LoadOp load) {
   SmallVector<Operation *> worklist{load};
   llvm::SmallPtrSet<Operation *, 16> seen;
@@ -349,12 +350,12 @@ bool KernelFormer::isStable(memref::LoadOp load) {
   for (Operation *op = load; op != last; op = op->getNextNode())
     if (mayWrite(op, range))
       return false;
-  // The last one may write it after it has read what depends on the load, but
-  // other threads do not wait for that.
+  // The last one may write it after it has read the dependent values, but other
+  // threads do not wait for that.
   return !mayWrite(last, range);
 }
 
-/// Places and numbers that each group can have for itself.
+/// True for places and scalars that each group can have for itself.
 bool KernelFormer::isBetweenGroups(Operation &op) {
   if (isa<memref::DeallocOp, memref::AllocOp, runtime::OutputOp>(op))
     return true;
@@ -363,7 +364,7 @@ bool KernelFormer::isBetweenGroups(Operation &op) {
   return op.getNumRegions() == 0 && isPure(&op);
 }
 
-/// Whether a number or place is computed from what the open group computes.
+/// True if a scalar or place is computed from results of the open group.
 bool KernelFormer::isBoundToOpen(Operation &op) {
   if (!isBetweenGroups(op))
     return false;
@@ -395,8 +396,8 @@ void KernelFormer::addToGroup(Operation &op, StringRef kind) {
     open = nullptr;
 }
 
-/// Temporaries that memory planning has left, since their lifes are not those
-/// of one block, have places of their own, from the begin to the end.
+/// Temporaries that outlive one block, which memory planning has left, get
+/// their own slot for the whole call.
 void KernelFormer::placeTemporaries() {
   memref::AllocOp arena = findArena(main);
   SmallVector<Operation *> deallocs;
@@ -413,7 +414,7 @@ void KernelFormer::placeTemporaries() {
     }
 }
 
-/// The host reads what reductions depend on, out of memory.
+/// The host reads the operands of reductions from memory.
 void KernelFormer::placeConditions() {
   llvm::DenseMap<Value, Value> places;
   OpBuilder b(main.getContext());
@@ -461,7 +462,7 @@ void KernelFormer::makeGroups() {
 }
 
 //===----------------------------------------------------------------------===//
-// Numbers that groups hand on
+// Scalars between groups
 //===----------------------------------------------------------------------===//
 
 void KernelFormer::spill(device::GroupOp group) {
@@ -493,7 +494,7 @@ void KernelFormer::spill(device::GroupOp group) {
   }
 }
 
-/// Loops that keep one block busy and leave the others idle are worth knowing.
+/// Reports loops that keep one block busy and leave the others idle.
 static void reportLoops(device::GroupOp group) {
   if (group.getKind() != group::block)
     return;

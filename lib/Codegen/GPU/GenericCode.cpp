@@ -142,7 +142,7 @@ void GenericCode::emitTogether(const Threads &threads, gpu::GPUFuncOp function,
   });
 }
 
-/// The points from `first` on, `step` apart.
+/// Reduces the points from `first` on, `step` apart.
 SmallVector<Value> GenericCode::reduceFrom(Value first, int64_t step) {
   auto loop =
       scf::ForOp::create(b, loc, first, makeIndex(b, loc, countReduced()),
@@ -163,7 +163,7 @@ void GenericCode::emitColumns(const Threads &threads, gpu::GPUFuncOp function,
   Value share = arith::DivUIOp::create(b, loc, threads.id, width);
   Value output = arith::AddIOp::create(
       b, loc, arith::MulIOp::create(b, loc, tile, width), lane);
-  // Lanes behind the last output reduce it as well, and leave nothing.
+  // Lanes after the last output reduce it as well, but do not store it.
   Value last = makeIndex(b, loc, outputs - 1);
   setIndices(arith::MinUIOp::create(b, loc, output, last), outer);
   SmallVector<Value> memories;
@@ -173,7 +173,7 @@ void GenericCode::emitColumns(const Threads &threads, gpu::GPUFuncOp function,
     memref::StoreOp::create(b, loc, partial, memories.back(), threads.id);
   }
   gpu::BarrierOp::create(b, loc);
-  // Of the first warp, those that have an output.
+  // The threads of the first warp that have an output.
   Value end = makeIndex(b, loc, warpSize);
   if (outputs % warpSize != 0) {
     Value rest =
@@ -218,7 +218,7 @@ void GenericCode::setIndices(Value linear, ArrayRef<unsigned> list,
                                                  makeIndex(b, loc, divisor));
 }
 
-/// Whether neighbours along the inner dimension are neighbours in memory.
+/// True if neighbours along the inner dimension are neighbours in memory.
 bool GenericCode::isLine(const LoopOperand &operand) const {
   auto type = dyn_cast<MemRefType>(operand.memref.getType());
   if (!type || operand.exprs.empty() ||
@@ -231,8 +231,8 @@ bool GenericCode::isLine(const LoopOperand &operand) const {
   return strides.back() == 1 && !type.getElementType().isInteger(1);
 }
 
-/// Whether vectors of `width` elements that begin at multiples of it along the
-/// inner dimension do so in memory.
+/// True if vectors of `width` elements that are aligned along the inner
+/// dimension are aligned in memory.
 bool GenericCode::isAligned(const LoopOperand &operand, int64_t width) const {
   auto type = cast<MemRefType>(operand.memref.getType());
   auto [strides, offset] = type.getStridesAndOffset();
@@ -273,7 +273,7 @@ int64_t GenericCode::chooseLanes() {
   }
   if (!hasLine)
     return 1;
-  // A vector is within a line.
+  // A vector must be within a line.
   while (getExtent(inner) % width != 0)
     width /= 2;
   return width;
@@ -331,7 +331,7 @@ void GenericCode::storeLanes(const LoopOperand &operand, Value value) {
   indices[inner] = first;
 }
 
-/// The body for `lanes` points along the inner dimension.
+/// Emits the body for `lanes` points along the inner dimension.
 void GenericCode::emitVector() {
   Block &block = op.getRegion().front();
   IRMapping mapping;

@@ -13,9 +13,9 @@
 
 namespace mp {
 
-/// Code of one `linalg.generic` on memrefs of known sizes. Made in three steps:
-/// `analyze`, then the caller chooses threads, then one of the `emit`s, in
-/// front of the op, which stays.
+/// Code of one `linalg.generic` on memrefs of known sizes. It is made in three
+/// steps: `analyze`; the caller chooses threads; one of the `emit` functions,
+/// which insert the code before the op and keep the op.
 class GenericCode : private LoopStructure {
 public:
   GenericCode(mlir::RewriterBase &rewriter, mlir::linalg::GenericOp op)
@@ -26,36 +26,40 @@ public:
   /// Elements of the outputs, and points that are reduced to one of them.
   int64_t countOutputs() const { return product(outer); }
   int64_t countReduced() const { return product(reduced); }
-  /// Whether neighbours in memory belong to different outputs.
+  /// True if neighbours in memory belong to different outputs.
   bool hasColumns() const { return !reduced.empty() && !isReducedInside; }
   /// Elements that a thread of a map takes at once: 16 bytes, or less.
   int64_t getLanes() const { return lanes; }
-  /// Of a map: what threads are needed for.
+  /// The number of tasks of a map, each for one thread.
   int64_t countTasks() const { return countOutputs() / lanes; }
-  /// Whether partial results can be combined.
+  /// True if partial results can be combined.
   bool canCombine() const { return !combiners.empty(); }
-  /// Whether all threads of a block reduce to one output sooner than one does.
+  /// True if all threads of a block reduce to one output faster than one
+  /// thread.
   bool canShare() const { return canCombine() || canSelect(); }
-  /// Of each output, where they can be combined: what does so.
+  /// The op that combines partial results of each output; empty if they cannot
+  /// be combined.
   llvm::ArrayRef<mlir::Operation *> getCombiners() const { return combiners; }
 
   /// Output `number` begins with `value`, whatever its memory holds.
   void setStart(unsigned number, mlir::Value value) { starts[number] = value; }
 
-  /// Without reductions.
+  /// Emits code without reductions.
   void emitMap(const Threads &threads);
-  /// A thread for each output, which reduces one after the other.
+  /// Emits a thread for each output, which reduces one point after the other.
   void emitSerial(const Threads &threads);
-  /// All threads of the block for the output with this number.
+  /// Emits code of all threads of the block for the output with this number.
   void emitTogether(const Threads &threads, mlir::gpu::GPUFuncOp function,
                     mlir::Value output);
-  /// A block for as many outputs as a warp has lanes, that with this number:
-  /// each warp reduces its share of the points, one lane for each output.
+  /// Emits a block for as many outputs as a warp has lanes, number `tile` of
+  /// these: each warp reduces its share of the points, one lane for each
+  /// output.
   void emitColumns(const Threads &threads, mlir::gpu::GPUFuncOp function,
                    mlir::Value tile);
 
 private:
-  /// Whether one of all points is kept, with its number, as ArgMax does.
+  /// True if one of all points is selected, together with its number, as in
+  /// ArgMax.
   bool canSelect() const;
   void emitSelection(const Threads &threads, mlir::gpu::GPUFuncOp function,
                      mlir::Value output);
@@ -76,17 +80,17 @@ private:
                                         llvm::ArrayRef<mlir::Value> sums);
   llvm::SmallVector<mlir::Value> reduceFrom(mlir::Value first, int64_t step);
 
-  /// Dimensions, the one that memory follows last.
+  /// The dimensions, the contiguous one last.
   llvm::SmallVector<unsigned> outer, reduced;
   unsigned inner = 0;
   bool isReducedInside = false;
   int64_t lanes = 1;
-  /// Of each output, where partial results can be combined.
+  /// The op that combines partial results, one entry per output.
   llvm::SmallVector<mlir::Operation *> combiners;
   llvm::SmallDenseMap<unsigned, mlir::Value> starts;
 };
 
-/// `op`, of two operands, done on others.
+/// Applies `op`, of two operands, to others.
 mlir::Value combine(mlir::OpBuilder &b, mlir::Operation *op, mlir::Value x,
                     mlir::Value y);
 

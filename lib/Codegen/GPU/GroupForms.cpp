@@ -1,4 +1,4 @@
-//===- GroupForms.cpp - What groups look like -----------------------------===//
+//===- GroupForms.cpp - Patterns in groups --------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- GroupForms.h - What groups look like ---------------------*- C++ -*-===//
+//===- GroupForms.h - Patterns in groups ------------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,12 +13,12 @@
 
 namespace mp {
 
-/// The branch around all that a group does, if there is one: without results,
-/// around one op. Its condition is for all threads the same.
+/// The branch around all ops of a group, if it has no results and is around one
+/// op. Its condition is the same for all threads.
 mlir::scf::IfOp findGuard(mlir::Block &body);
 
-/// What a map leaves everywhere in its one output, if it is the same number,
-/// from outside of the map; null otherwise.
+/// The scalar that a map stores everywhere in its one output, if it is defined
+/// outside of the map; null otherwise.
 mlir::Value getFilling(mlir::linalg::GenericOp op);
 
 } // namespace mp

@@ -1,4 +1,4 @@
-//===- GroupWork.cpp - What groups move and compute -----------------------===//
+//===- GroupWork.cpp - Bytes and arithmetic of groups ---------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -37,7 +37,7 @@ static WorkKind getWorkKind(device::GroupOp group) {
       .Default(WorkKind::Block);
 }
 
-/// TF32's take twice the time of 16-bit ones.
+/// Products of tf32 take twice the time of 16-bit ones.
 static int64_t getTensorCost(kernel::ContractOp op) {
   auto group = op->getParentOfType<device::GroupOp>();
   if (group.getKind() != group::contract || !kernel::isWorthTiles(op) ||

@@ -1,4 +1,4 @@
-//===- GroupWork.h - What groups move and compute ---------------*- C++ -*-===//
+//===- GroupWork.h - Bytes and arithmetic of groups -------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 
 namespace mp {
 
-/// The `work` of the launch that a group becomes. `spilled` are bytes that it
-/// writes and reads beside what it says: temporaries with no other place.
+/// The `work` of the launch that a group becomes. `spilled` are the bytes of
+/// temporaries in the arena that it writes and reads in addition.
 mlir::ArrayAttr countWork(device::GroupOp group, uint64_t spilled);
 
 } // namespace mp

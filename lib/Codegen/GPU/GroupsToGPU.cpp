@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// How many threads there are follows from what a group does. Groups of equal
-// layers become the same text, and one function.
+// The number of threads follows from the ops of a group. Groups of equal layers
+// become the same text, and one function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,7 @@ namespace mp {
 
 namespace {
 
-/// Threads of a block where there is nothing to choose.
+/// The default number of threads of a block.
 constexpr int64_t commonThreads = 256;
 /// Bytes of shared memory that a block may have without asking for more, and
 /// those of them that are for temporaries.
@@ -58,13 +58,13 @@ struct Launch {
   int32_t shared = 0;
 };
 
-/// A function that has been made.
+/// A function that has been emitted.
 struct Kernel {
   std::string name;
   Launch launch;
-  /// Equal groups launch it as well.
+  /// True if equal groups launch it as well.
   bool isShared = false;
-  /// Of temporaries in the arena.
+  /// Bytes of temporaries in the arena.
   uint64_t spilledBytes = 0;
 };
 
@@ -102,19 +102,21 @@ private:
   Block &block;
   IRRewriter b;
   gpu::GPUModuleOp kernels;
-  /// Of the group at hand.
+  /// The state of the current group.
   std::optional<KernelFunction> kernel;
   Launch launch;
-  /// Where its ops are: the function's body, or that of a part. Blocks of a
-  /// part are counted from `firstBlock`, and all parts have as many threads.
+  /// The block that contains its ops: the function's body, or a part's. Blocks
+  /// of a part are counted from `firstBlock`, and all parts have as many
+  /// threads.
   Block *body = nullptr;
   Value firstBlock;
-  /// By the kind and text of groups; and how many there are of each kind.
+  /// Indexed by the kind and text of groups; and the number of kernels of each
+  /// kind.
   llvm::StringMap<Kernel> kernelsOf;
   llvm::StringMap<unsigned> counts;
-  /// Whether a check ends the call.
+  /// True if a check may end the call.
   bool mayEnd = false;
-  /// What `device.fail` counts.
+  /// Maps the messages of `device.fail` to their numbers.
   llvm::MapVector<StringAttr, int64_t> errors;
 };
 
@@ -131,7 +133,7 @@ GroupConverter::GroupConverter(ModuleOp module, func::FuncOp main)
 // Threads
 //===----------------------------------------------------------------------===//
 
-/// A power of two, of whole warps.
+/// The number of threads, a power of two, of whole warps.
 int64_t GroupConverter::chooseThreads(int64_t tasks, int64_t most) const {
   if (firstBlock)
     return commonThreads;
@@ -147,7 +149,7 @@ Value GroupConverter::getOwnBlock(Location loc) {
   return arith::SubIOp::create(b, loc, number, firstBlock);
 }
 
-/// A thread of the grid for each task.
+/// Makes a thread of the grid for each task.
 Threads GroupConverter::makeThreads(int64_t tasks, int64_t threads) {
   launch.threads = chooseThreads(tasks, threads);
   launch.blocks = std::max<int64_t>(1, llvm::divideCeil(tasks, launch.threads));
@@ -170,8 +172,8 @@ void GroupConverter::emitMap(linalg::GenericOp op) {
   b.eraseOp(op);
 }
 
-/// What fills of the group in front of `op` leave is what its outputs begin
-/// with: it is never stored.
+/// The values of fills before `op` in the group become the start values of its
+/// outputs, and are not stored.
 void GroupConverter::takeStarts(linalg::GenericOp op, GenericCode &code) {
   for (auto fill : llvm::to_vector(body->getOps<linalg::GenericOp>())) {
     Value value = fill == op ? nullptr : getFilling(fill);
@@ -185,9 +187,9 @@ void GroupConverter::takeStarts(linalg::GenericOp op, GenericCode &code) {
   }
 }
 
-/// A block for each output where many points belong to it and follow each other
-/// in memory; for some neighbours where many points belong to each; else a
-/// thread.
+/// Emits a block for each output that has many points, if they are contiguous;
+/// a block for some neighbours if each of them has many points; else a thread
+/// for each output.
 void GroupConverter::emitReduce(linalg::GenericOp op) {
   GenericCode code(b, op);
   code.analyze();
@@ -217,7 +219,7 @@ void GroupConverter::emitReduce(linalg::GenericOp op) {
   b.eraseOp(op);
 }
 
-/// A tile for each block; where there are few products, a thread for each
+/// Emits a tile for each block; if there are few products, a thread for each
 /// element.
 LogicalResult GroupConverter::emitContract(kernel::ContractOp op) {
   if (!kernel::isWorthTiles(op)) {
@@ -233,8 +235,8 @@ LogicalResult GroupConverter::emitContract(kernel::ContractOp op) {
   return success();
 }
 
-/// A block for each iteration, or a thread where iterations are code of single
-/// elements.
+/// Emits a block for each iteration, or a thread if iterations are code of
+/// single elements.
 LogicalResult GroupConverter::emitRows(scf::ForallOp forall) {
   Location loc = forall.getLoc();
   SmallVector<int64_t> counts, steps, lowers;
@@ -345,7 +347,7 @@ LogicalResult GroupConverter::emitParts() {
     firstBlock = makeIndex(b, loc, total);
     auto end = arith::ConstantIndexOp::create(b, loc, 0);
     Value own = getOwnBlock(loc);
-    // How many there are is known afterwards.
+    // The end of its blocks is set when their number is known.
     auto isOwn =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, own, end);
     auto branch = scf::IfOp::create(b, loc, isOwn);
@@ -371,7 +373,7 @@ LogicalResult GroupConverter::emitParts() {
 // Temporaries
 //===----------------------------------------------------------------------===//
 
-/// In the arena, as often as there are blocks, or `owners`.
+/// Places it in the arena, once for each block, or once for each of `owners`.
 Value GroupConverter::placeInArena(MemRefType type, const Threads *owners) {
   int64_t bytes = llvm::alignTo(countBytes(type), placeBytes);
   int64_t copies = owners ? owners->count : launch.blocks;
@@ -383,8 +385,9 @@ Value GroupConverter::placeInArena(MemRefType type, const Threads *owners) {
   return memref::ViewOp::create(b, loc, type, memory, start, ValueRange());
 }
 
-/// What a kernel allocates: the block in shared memory, or each of `owners` for
-/// itself; or, where that is too small, in the arena.
+/// Places the memory that a kernel allocates in shared memory, once for the
+/// block or once for each of `owners`; or in the arena if shared memory is too
+/// small.
 void GroupConverter::placeTemporaries(const Threads *owners) {
   SmallVector<Operation *> allocs, deallocs;
   body->walk([&](Operation *op) {
@@ -471,8 +474,8 @@ LogicalResult GroupConverter::emit(StringRef kind) {
   return success();
 }
 
-/// Indices that the model computes are good for nothing once a check of theirs
-/// has ended the call. All threads of a block see the same.
+/// Once a bounds check has ended the call, computed indices must not be used.
+/// All threads of a block see the same flag.
 void GroupConverter::insertGuard() {
   auto isComputed = [](arith::IndexCastOp op) {
     return isa<IndexType>(op.getType()) ? WalkResult::interrupt()
@@ -503,7 +506,7 @@ static std::string print(gpu::GPUFuncOp function) {
   return text;
 }
 
-/// The code of a group that is like no other before it.
+/// Emits the code of a group that equals no other before it.
 LogicalResult GroupConverter::emitKernel(StringRef kind, Kernel &made) {
   launch = Launch();
   body = &kernel->getBody();
@@ -512,7 +515,7 @@ LogicalResult GroupConverter::emitKernel(StringRef kind, Kernel &made) {
   if (failed(emit(kind)))
     return failure();
   made = {(kind + "_" + Twine(counts[kind]++)).str(), launch};
-  // Memory of its own is not for another launch.
+  // A kernel with its own memory cannot be launched for another group.
   made.isShared = kernel->getOperands().size() == numOperands;
   for (Value own : kernel->getOperands().drop_front(numOperands))
     made.spilledBytes += countBytes(cast<MemRefType>(own.getType()));
@@ -549,7 +552,7 @@ LogicalResult GroupConverter::convert(device::GroupOp group) {
   return success();
 }
 
-/// Places that nothing is called with, and what was computed for them.
+/// Removes places that no kernel is called with, and ops computed for them.
 void GroupConverter::cleanUp() {
   for (Operation &op :
        llvm::make_early_inc_range(llvm::drop_begin(llvm::reverse(block))))

@@ -23,7 +23,7 @@ using namespace mlir;
 namespace mp {
 
 //===----------------------------------------------------------------------===//
-// What is such a nest
+// Recognition of nests
 //===----------------------------------------------------------------------===//
 
 bool IndexedLoop::readLoops(scf::ForOp loop) {
@@ -44,8 +44,8 @@ bool IndexedLoop::readLoops(scf::ForOp loop) {
   return true;
 }
 
-/// Constants are not asked for; what is a loop's own variable keeps its
-/// iterations apart; all else is data.
+/// Finds the keys of a place. Constants are not keys. A loop's own variable
+/// keeps the loop's iterations apart. All other indices are data.
 bool IndexedLoop::readPlace(ArrayRef<OpFoldResult> place) {
   auto type = cast<MemRefType>(target.getType());
   for (auto [axis, index] : llvm::enumerate(place)) {
@@ -91,7 +91,7 @@ bool IndexedLoop::readWriter() {
   return readPlace(row.getMixedOffsets());
 }
 
-/// A check that lets the kernel go on.
+/// A check that does not end the kernel.
 static bool isCheck(Operation &op) {
   auto branch = dyn_cast<scf::IfOp>(op);
   if (!branch || branch.getNumResults() > 0 || !branch.getElseRegion().empty())
@@ -106,7 +106,8 @@ static bool isCheck(Operation &op) {
                       });
 }
 
-/// Nothing but the updated element itself is read of what is written.
+/// True if the body reads nothing of the written memory but the updated
+/// element.
 bool IndexedLoop::checkBody() {
   MemoryRange written = MemoryRange::get(target);
   if (Operation *source = target.getDefiningOp();
@@ -168,7 +169,7 @@ void IndexedLoop::findSlice() {
       slice.insert(&op);
 }
 
-/// A block shares the search for what concerns it where it is long enough.
+/// A block's threads share the search for its indices if it is long enough.
 void IndexedLoop::chooseOuter() {
   constexpr int64_t leastShared = 256;
   bool isLong = countScanned() >= leastShared;
@@ -242,8 +243,8 @@ IndexedCode::IndexedCode(RewriterBase &rewriter, IndexedLoop loop,
   keysEach = llvm::divideCeil(keys, keyBlocks * sharers);
 }
 
-/// The variables of free loops: of the outer ones, which a block is for, or of
-/// the others, whose last dimension is the row.
+/// Sets the variables of free loops: of the outer ones, which have their own
+/// blocks, or of the others, whose last dimension is the row.
 void IndexedCode::setFree(Value point, bool areOuter) {
   SmallVector<int64_t> extents;
   for (IndexedLoop::Loop &each : loop.loops)
@@ -265,7 +266,7 @@ void IndexedCode::setFree(Value point, bool areOuter) {
   }
 }
 
-/// The variables of loops that are gone through.
+/// Sets the variables of the scanned loops.
 void IndexedCode::setScanned(IRMapping &mapping, Value iteration) {
   SmallVector<int64_t> extents;
   for (IndexedLoop::Loop &own : loop.loops)
@@ -295,7 +296,7 @@ void IndexedCode::clone(IRMapping &mapping,
     auto map = dyn_cast<linalg::GenericOp>(made);
     if (!map)
       continue;
-    // Each time the same thread for an element of the row.
+    // An element of the row always has the same thread.
     SmallVector<int64_t> extents{
         std::max<int64_t>(1, loop.countFree() / loop.rowPoints),
         loop.rowPoints};
@@ -309,7 +310,7 @@ void IndexedCode::clone(IRMapping &mapping,
   }
 }
 
-/// The number of the place among all that data can name.
+/// The number of the place among all that data can select.
 Value IndexedCode::getKey(IRMapping &mapping) {
   Value result;
   for (auto [key, size] : llvm::zip(loop.keys, loop.keySizes)) {
@@ -324,7 +325,7 @@ Value IndexedCode::getKey(IRMapping &mapping) {
   return result;
 }
 
-/// What is wanted of an iteration whose place the thread owns.
+/// Clones the wanted ops of an iteration whose place the thread owns.
 void IndexedCode::update(IRMapping &mapping, Value key,
                          function_ref<bool(Operation *)> isWanted,
                          function_ref<void(IRMapping &)> prepare) {
@@ -340,7 +341,7 @@ void IndexedCode::update(IRMapping &mapping, Value key,
   clone(mapping, isWanted);
 }
 
-/// Of the block's threads in front: the sum of their counts; and of all.
+/// The sum of the counts of the block's threads before this one, and of all.
 static std::pair<Value, Value> sumBefore(OpBuilder &b, Location loc,
                                          Value thread, int64_t threads,
                                          Value count, Value memory) {
@@ -381,15 +382,15 @@ static std::pair<Value, Value> sumBefore(OpBuilder &b, Location loc,
   return {before, all};
 }
 
-/// Over a thread's keys of a piece, carrying a word.
+/// Makes a loop over a thread's keys of a piece, which carries a word.
 static scf::ForOp makeKeyLoop(OpBuilder &b, Location loc, Value carried) {
   return scf::ForOp::create(b, loc, makeIndex(b, loc, 0),
                             makeIndex(b, loc, keysAtOnce), makeIndex(b, loc, 1),
                             carried);
 }
 
-/// A thread's keys of a piece, from `begin` on: they go to `keys`, and a bit
-/// for each that is the block's is returned.
+/// Writes a thread's keys of a piece, from `begin` on, to `keys`, and returns a
+/// bit for each that is the block's.
 Value IndexedCode::findOwn(Value begin, Value keys) {
   Value count = makeIndex(b, loc, loop.countScanned());
   Value none = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
@@ -426,8 +427,8 @@ Value IndexedCode::findOwn(Value begin, Value keys) {
   return each.getResult(0);
 }
 
-/// Into the queue, from `place` on: keys that have a bit, and their numbers in
-/// the piece.
+/// Writes keys that have a bit, and their numbers in the piece, to the queue
+/// from `place` on.
 void IndexedCode::enqueue(Value bits, Value place, Value keys, Value queue) {
   scf::ForOp each = makeKeyLoop(b, loc, place);
   OpBuilder::InsertionGuard guard(b);
@@ -459,8 +460,9 @@ void IndexedCode::enqueue(Value bits, Value place, Value keys, Value queue) {
                           ValueRange{makeIndex(b, loc, 1), at});
 }
 
-/// In pieces: threads find the keys that are the block's among some each, and
-/// queue them in the order of the loops; then all of them go through the queue.
+/// Works in pieces: each thread finds the keys of the block among some, and
+/// queues them in the order of the loops; then all threads go through the
+/// queue.
 void IndexedCode::emitStaged(gpu::GPUFuncOp function) {
   int64_t scanned = loop.countScanned(), piece = threads * keysAtOnce;
   bool isShort = loop.countKeys() < INT32_MAX;
@@ -479,7 +481,7 @@ void IndexedCode::emitStaged(gpu::GPUFuncOp function) {
       b, loc, first,
       arith::MulIOp::create(b, loc, thread, makeIndex(b, loc, keysAtOnce)));
   Value bits = findOwn(begin, keys);
-  // The barrier in it is behind all that reads the queue of the piece before.
+  // Its barrier comes after all reads of the queue of the piece before.
   auto [before, all] = sumBefore(b, loc, thread, threads,
                                  math::CtPopOp::create(b, loc, bits), sums);
   enqueue(bits, before, keys, queue);

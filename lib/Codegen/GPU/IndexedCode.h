@@ -6,16 +6,17 @@
 //===----------------------------------------------------------------------===//
 //
 // Scatters are loops over indices: each iteration updates an element, or a row,
-// that an index names, and those of the same place follow each other. So places
-// are shared out: a thread owns some, goes through all indices in the order of
-// the loops, and does what concerns its own. No two threads write the same
-// element, and sums have the bits that the loops give.
+// that an index selects, and updates of the same place are done in order.
+// Places are therefore divided among threads: a thread owns some, goes through
+// all indices in the order of the loops, and does the updates of its own
+// places. No two threads write the same element, and sums have the bits that
+// the loops give.
 //
-// A block's threads share the search for what concerns it: each looks at some
-// indices that follow each other, and those that name a place of the block are
-// queued in order. So the cost is indices times blocks, by threads of a block.
-// Where each iteration of an outer loop has indices of its own, and a block's
-// share of them, its blocks are its own, too.
+// A block's threads share the search for its updates: each looks at some
+// adjacent indices, and those that select a place of the block are queued in
+// order. The cost is indices times blocks, divided by the threads of a block.
+// If each iteration of an outer loop has its own indices, and enough of them
+// for a block, it has its own blocks, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,20 +35,20 @@ namespace mp {
 /// A nest of loops of known trips around one update.
 class IndexedLoop {
 public:
-  /// Nothing where `loop` is no such nest.
+  /// Returns std::nullopt if `loop` is not such a nest.
   static std::optional<IndexedLoop> get(mlir::scf::ForOp loop);
 
-  /// Elements that are updated, if often.
+  /// The number of updated elements, counting each update.
   int64_t countPoints() const;
   /// Iterations that each thread goes through: those of loops that places
-  /// depend on by data alone.
+  /// depend on only through data.
   int64_t countScanned() const;
-  /// Threads that can do so beside each other for the same indices: iterations
-  /// of the other loops, times elements of a row.
+  /// Threads that can do so in parallel for the same indices: iterations of the
+  /// other loops, times elements of a row.
   int64_t countFree() const;
   /// Iterations that have blocks of their own.
   int64_t countOuter() const;
-  /// Places that data name.
+  /// The number of places that data can select.
   int64_t countKeys() const;
 
 private:
@@ -56,11 +57,11 @@ private:
   struct Loop {
     mlir::scf::ForOp op;
     int64_t lower, step, trips;
-    /// Its iterations never update the same place.
+    /// True if its iterations never update the same place.
     bool isFree = false;
-    /// They are free, and each has indices of its own.
+    /// True if it is free, and each iteration has its own indices.
     bool hasOwnKeys = false;
-    /// They have blocks of their own.
+    /// True if iterations have their own blocks.
     bool isOuter = false;
   };
   bool readLoops(mlir::scf::ForOp loop);
@@ -73,16 +74,17 @@ private:
 
   llvm::SmallVector<Loop> loops;
   mlir::Block *body = nullptr;
-  /// A store of an element or a map over a row, and what it writes to.
+  /// A store of an element or a map over a row, and the memory that it writes.
   mlir::Operation *writer = nullptr;
   mlir::Value target;
   int64_t rowPoints = 1;
-  /// What data say of a place, and how many each can be.
+  /// The values that data provide for a place, and the number of values of
+  /// each.
   llvm::SmallVector<mlir::Value> keys;
   llvm::SmallVector<int64_t> keySizes;
-  /// What keys are computed by, and checks; in the order of the body.
+  /// The ops that compute keys, and checks; in the order of the body.
   llvm::SetVector<mlir::Operation *> slice;
-  /// Whether these are the same for all free iterations of a block.
+  /// True if these are the same for all free iterations of a block.
   bool isUniform = true;
 };
 
@@ -94,8 +96,8 @@ public:
   int64_t countBlocks() const {
     return loop.countOuter() * columnBlocks * keyBlocks;
   }
-  /// At the builder's place; `block` is the number of the block. The nest
-  /// stays.
+  /// Emits code at the insertion point; `block` is the number of the block. The
+  /// nest stays.
   void emit(mlir::Value thread, mlir::Value block,
             mlir::gpu::GPUFuncOp function);
 
@@ -117,10 +119,10 @@ private:
   mlir::RewriterBase &b;
   mlir::Location loc;
   IndexedLoop loop;
-  /// Threads of a block, and of them those for the same places.
+  /// Threads of a block, and those of them that have the same places.
   int64_t threads, width;
   int64_t columnBlocks, keyBlocks, keysEach;
-  /// The block's first place; of the thread: its number, its first place, its
+  /// The block's first place; the thread's number, its first place, and its
   /// share of a row.
   mlir::Value blockKey, thread, firstKey, column, isInside;
   mlir::IRMapping freeIndices;

@@ -17,7 +17,7 @@ using namespace mlir;
 
 namespace mp {
 
-/// Memory of `main` that kernels are called with.
+/// True for memory of `main` that kernels get as an argument.
 static bool isArgument(Value value) {
   Operation *op = value.getDefiningOp();
   if (isa_and_nonnull<runtime::InputOp, runtime::OutputOp, runtime::ConstantOp,
@@ -27,7 +27,8 @@ static bool isArgument(Value value) {
   return view && view.getSource().getDefiningOp<memref::AllocOp>();
 }
 
-/// Of many places in the arena a kernel knows how far into it they are.
+/// True if a kernel uses so many places in the arena that it gets the whole
+/// arena and computes their addresses from offsets.
 static bool isManyPlaces(const llvm::SetVector<Value> &used) {
   constexpr int64_t mostPlaces = 64;
   return llvm::count_if(used, [](Value value) {
@@ -47,7 +48,8 @@ KernelFunction::KernelFunction(device::GroupOp group, gpu::GPUModuleOp kernels)
   hasWholeArena = isManyPlaces(used);
   for (Value value : used)
     bring(value);
-  // Once for all of them: a kernel of many parts has hundreds.
+  // The type is set once for all arguments: a kernel of many parts has
+  // hundreds.
   isComplete = true;
   setType();
   for (Operation &op : group.getBody().front())
@@ -69,7 +71,7 @@ void KernelFunction::setType() {
       b.getFunctionType(TypeRange(ValueRange(operands)), {}));
 }
 
-/// Small constants are part of the kernels' module.
+/// Copies a small constant into the kernels' module.
 void KernelFunction::bringGlobal(memref::GetGlobalOp op) {
   if (SymbolTable::lookupSymbolIn(kernels, op.getNameAttr()))
     return;

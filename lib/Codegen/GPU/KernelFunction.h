@@ -24,12 +24,12 @@ public:
 
   mlir::gpu::GPUFuncOp get() { return function; }
   mlir::Block &getBody() { return function.getBody().front(); }
-  /// Of `main`, for the function's arguments.
+  /// The values of `main` that are passed as the function's arguments.
   llvm::ArrayRef<mlir::Value> getOperands() const { return operands; }
 
-  /// One more argument.
+  /// Adds an argument.
   mlir::Value addOperand(mlir::Value value);
-  /// The value in the function that stands for one of `main`.
+  /// The function's value for a value of `main`.
   mlir::Value bring(mlir::Value value);
 
 private:
@@ -41,9 +41,9 @@ private:
   mlir::gpu::GPUFuncOp function;
   mlir::IRMapping mapping;
   llvm::SmallVector<mlir::Value> operands;
-  /// What the group uses has been brought.
+  /// True if all values that the group uses have been brought.
   bool isComplete = false;
-  /// The arena is one argument, and not each place in it.
+  /// True if the arena is one argument, instead of each place in it.
   bool hasWholeArena = false;
   mlir::OpBuilder b;
 };

@@ -23,7 +23,7 @@ static linalg::GenericOp getMap(device::GroupOp group) {
   return nullptr;
 }
 
-/// Whether both accesses touch, in one point, the same element, and no other
+/// True if both accesses touch the same element in each point, and no other
 /// point touches it.
 static bool areAtSamePoint(const Access &one, const Access &other,
                            linalg::GenericOp first, linalg::GenericOp second) {
@@ -36,7 +36,7 @@ static bool areAtSamePoint(const Access &one, const Access &other,
 }
 
 bool canFuseMaps(device::GroupOp firstGroup, device::GroupOp secondGroup) {
-  // What a kernel may be called with, and hold in registers.
+  // The most operands that a kernel has and can keep in registers.
   constexpr unsigned maxOperands = 24;
   if (firstGroup.getKind() != group::map || secondGroup.getKind() != group::map)
     return false;
@@ -81,7 +81,7 @@ private:
   linalg::GenericOp first, second;
   OpBuilder b;
   SmallVector<Place> inputs, outputs;
-  /// What each output is at the moment; null before it is known.
+  /// The current value of each output; null until it is known.
   SmallVector<Value> current;
   IRMapping mapping;
 };
@@ -109,7 +109,7 @@ void Fusion::copyBody(linalg::GenericOp op, Block *body) {
     Place place = getPlace(op, operand);
     unsigned output = findOutput(place);
     Value value;
-    // What is in memory at this point by now.
+    // The value that is in memory at this point by now.
     if (output < outputs.size() && current[output]) {
       value = current[output];
     } else if (op.isDpsInit(&operand)) {
@@ -130,7 +130,8 @@ void Fusion::copyBody(linalg::GenericOp op, Block *body) {
 void Fusion::run() {
   addOutputs(first);
   addInputs(first);
-  // What the first leaves, the second has without memory.
+  // Outputs of the first map are not inputs of the fused one: the second map
+  // gets their values directly.
   addInputs(second);
   addOutputs(second);
   current.resize(outputs.size());
@@ -164,7 +165,7 @@ void Fusion::run() {
 void fuseMaps(device::GroupOp firstGroup, device::GroupOp secondGroup) {
   linalg::GenericOp first = getMap(firstGroup), second = getMap(secondGroup);
   Block &target = firstGroup.getBody().front();
-  // Numbers that the second uses are computed in front of both.
+  // Scalars that the second map uses are computed before both.
   for (Operation &op :
        llvm::make_early_inc_range(secondGroup.getBody().front()))
     op.moveBefore(&op == second.getOperation() ? &target : first->getBlock(),

@@ -12,12 +12,13 @@
 
 namespace mp {
 
-/// Whether the maps of two groups, one behind the other, can be one: over the
-/// same points, where what one leaves at a point the other touches there alone.
+/// True if the maps of two groups, one after the other, can be fused: they have
+/// the same points, and if one writes memory that the other touches, each
+/// element is touched at the same single point of both.
 bool canFuseMaps(device::GroupOp first, device::GroupOp second);
 
-/// Makes one map of both, in `first`; `second` goes. What the first leaves for
-/// the second need not be read from memory.
+/// Makes one map of both, in `first`, and erases `second`. The second map gets
+/// the results of the first without reading memory.
 void fuseMaps(device::GroupOp first, device::GroupOp second);
 
 } // namespace mp

@@ -21,9 +21,9 @@ namespace {
 // Circular functions
 //===----------------------------------------------------------------------===//
 
-/// sin(x + quarters * pi / 2). The argument less multiples of pi / 2, which are
-/// known to 106 bits, in f64; then polynomials (of the Cephes library) for the
-/// eighth of a circle that is left.
+/// sin(x + quarters * pi / 2). Multiples of pi / 2, which are known to 106
+/// bits, are subtracted from the argument in f64; polynomials (of the Cephes
+/// library) compute the eighth of a circle that is left.
 Value computeSine(const FloatBuilder &f, Value x, int quarters) {
   FloatBuilder wide{f.b, f.loc, withElement(f.type, f.b.getF64Type())};
   Value argument = arith::ExtFOp::create(f.b, f.loc, wide.type, x);
@@ -32,7 +32,7 @@ Value computeSine(const FloatBuilder &f, Value x, int quarters) {
   Value back = wide.negate(turns);
   Value rest = wide.fma(back, wide.constant(1.57079632679489655800), argument);
   rest = wide.fma(back, wide.constant(6.12323399573676603587e-17), rest);
-  // Where turns are no longer exact, the result is a sine of something.
+  // The result is the sine of some other angle if turns are not exact any more.
   Value most = wide.constant(1.2);
   rest = arith::MinNumFOp::create(f.b, f.loc, rest, most);
   rest = arith::MaxNumFOp::create(f.b, f.loc, rest, wide.negate(most));
@@ -46,7 +46,7 @@ Value computeSine(const FloatBuilder &f, Value x, int quarters) {
                             4.166664568298827e-2});
   cosine = f.fma(f.multiply(cosine, square), square,
                  f.fma(square, f.constant(-0.5), f.constant(1)));
-  // Which quarter of the circle: 0 to 3.
+  // The quarter of the circle: 0 to 3.
   Value quarter = wide.add(turns, wide.constant(quarters));
   Value circles = math::FloorOp::create(
       f.b, f.loc, wide.multiply(quarter, wide.constant(0.25)));
@@ -57,7 +57,7 @@ Value computeSine(const FloatBuilder &f, Value x, int quarters) {
       wide.select(isUpper, quarter, wide.subtract(quarter, two)), one);
   Value result = f.select(isOdd, cosine, sine);
   result = f.select(isUpper, result, f.negate(result));
-  // -0 stays, infinity and NaN give NaN.
+  // -0 stays; infinity and NaN give NaN.
   if (quarters == 0)
     result = f.select(f.isEqual(x, f.constant(0)), x, result);
   Value isFinite = f.isLess(f.getSize(x), f.constant(INFINITY));
@@ -78,7 +78,8 @@ struct ExpandCos : public FunctionPattern<math::CosOp> {
   }
 };
 
-/// Brought to an eighth of a circle, then a polynomial (of the Cephes library).
+/// Reduces the argument to an eighth of a circle, then uses a polynomial (of
+/// the Cephes library).
 struct ExpandAtan : public FunctionPattern<math::AtanOp> {
   using FunctionPattern::FunctionPattern;
   Value compute(const FloatBuilder &f, Value x) const override {
@@ -180,8 +181,8 @@ struct ExpandAtanh : public FunctionPattern<math::AtanhOp> {
 // Powers and remainders
 //===----------------------------------------------------------------------===//
 
-/// |x|^y by exp and log. Of negative x, the sign follows from whether y is odd,
-/// and y that is no integer gives NaN.
+/// |x|^y by exp and log. The parity of y gives the sign for negative x; y that
+/// is not an integer gives NaN.
 struct ExpandPow : public OpRewritePattern<math::PowFOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -200,14 +201,16 @@ struct ExpandPow : public OpRewritePattern<math::PowFOp> {
     // -0 has negative powers as well.
     Value sign = f.withSign(one, x);
     Value odd = f.select(isEven, result, f.multiply(result, sign));
-    // Of what is no integer, -0 and -infinity have powers alone.
+    // -0 and -infinity have powers that are not integers; other negatives do
+    // not.
     Value isEnd = arith::OrIOp::create(b, loc, f.isEqual(x, f.constant(0)),
                                        f.isEqual(size, f.constant(INFINITY)));
     Value fraction = f.select(isEnd, result, f.constant(NAN));
     Value isWhole = f.isEqual(f.getWhole(y), y);
     Value isNegative = f.isEqual(sign, f.constant(-1));
     result = f.select(isNegative, f.select(isWhole, odd, fraction), result);
-    // Whatever the other is, NaN included; and -1 to an infinite power.
+    // 1 to any power and any number to the power 0 are 1, NaN included; and so
+    // is -1 to an infinite power.
     Value isInfinite = f.isEqual(f.getSize(y), f.constant(INFINITY));
     Value isUnit =
         arith::AndIOp::create(b, loc, f.isEqual(size, one), isInfinite);
@@ -218,13 +221,13 @@ struct ExpandPow : public OpRewritePattern<math::PowFOp> {
   }
 };
 
-/// What is left of x / y, in f64, by steps of 52 bits of the quotient, which
-/// are exact: of f32 the quotient has up to 277, of f16 40. That of f64 is
-/// exact below 2^53.
+/// The remainder of x / y, in f64, by steps of 52 bits of the quotient, which
+/// are exact: the quotient of f32 has up to 277 bits, that of f16 40. The
+/// remainder of f64 is exact for quotients below 2^53.
 struct ExpandRemainder : public OpRewritePattern<arith::RemFOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  /// x less the multiple of y that is next to it on the side of 0.
+  /// x minus the multiple of y that is nearest to it towards 0.
   static Value reduce(const FloatBuilder &f, Value x, Value y) {
     Value quotient = f.getWhole(f.divide(x, y));
     Value rest = f.fma(f.negate(quotient), y, x);

@@ -5,19 +5,22 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A launch takes longer than a small kernel runs. Four ways to fewer:
+// A launch takes longer than a small kernel runs. Groups are merged in four
+// ways:
 //
 // * Maps over the same points, as the rules of an optimizer are for one
-//   parameter, become one map: what one leaves and the next reads stays in
-//   registers.
-// * What a reduction begins with is no map of its own: its threads know it.
-// * Contractions that differ in memory alone are one kernel.
-// * What does not wait for each other, as the updates of all parameters, is
-//   parts of one kernel: its blocks are divided among them. Each group goes as
-//   late as what waits for it allows, or to others in front of that; what then
-//   stands at one level is merged.
+//   parameter, become one map: values that one writes and the next reads stay
+//   in registers.
+// * The start values of a reduction are not written by a map: the threads of
+//   the reduction know them.
+// * Contractions that differ only in their memory become one kernel.
+// * Independent groups, as the updates of all parameters, become parts of one
+//   kernel, whose blocks are divided among them. Each group runs as late as its
+//   dependents allow, or joins groups of its family at an earlier level; groups
+//   at one level are merged.
 //
-// Who waits for whom follows from memory: one writes what the other touches.
+// Dependences follow from memory accesses: one group writes what another
+// touches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,14 +55,16 @@ namespace mp {
 
 namespace {
 
-/// Pointers that a kernel is called with, at most: 32 764 bytes of parameters
+/// The most pointers that a kernel is called with: 32 764 bytes of parameters
 /// have room for 4095. The arena is one of them.
 constexpr size_t maxRoots = 4000;
-/// Bytes of a state that are copied rather than waited for.
+/// The most bytes of a state that are copied instead of waiting for its
+/// readers.
 constexpr int64_t maxCopied = 64;
 /// The family of small groups.
 constexpr int64_t smallParts = 0;
-/// How far a map looks back for one that it can be a part of.
+/// The number of groups before a map among which one is searched to fuse it
+/// with.
 constexpr int64_t lookBack = 64;
 
 class GroupMerger {
@@ -70,14 +75,15 @@ public:
   void run();
 
 private:
-  /// A group, with what it touches.
+  /// A group and its accesses.
   struct Node {
     device::GroupOp group;
     SmallVector<Access> accesses;
     int64_t level = 0;
-    /// Groups of the same number at one level become one; -1: of no other.
+    /// Groups of the same family at one level become one; -1: the group has
+    /// none.
     int64_t family = -1;
-    /// A group in front of it that can keep what it reads.
+    /// A group before it that can keep a copy of what it reads.
     Node *host = nullptr;
   };
 
@@ -104,16 +110,15 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What stands between groups
+// Ops between groups
 //===----------------------------------------------------------------------===//
 
-/// Loads of `main` become the group's own, so that groups depend on nothing but
-/// memory.
+/// Makes loads of `main` the group's own: groups then depend only on memory.
 void GroupMerger::bringLoads(device::GroupOp group) {
   llvm::SetVector<Value> used;
   getUsedValuesDefinedAbove(group.getBody(), used);
   llvm::SetVector<Operation *> chain;
-  // What depends on a load, behind what it is computed of.
+  // The ops that depend on a load, each after its operands.
   llvm::DenseMap<Operation *, bool> known;
   std::function<bool(Value)> depends = [&](Value value) {
     Operation *op = value.getDefiningOp();
@@ -146,7 +151,7 @@ void GroupMerger::bringLoads(device::GroupOp group) {
       });
 }
 
-/// What is known without memory stands in front of all groups.
+/// Ops that do not depend on memory move before all groups.
 void GroupMerger::settlePlaces() {
   for (auto group : block.getOps<device::GroupOp>())
     bringLoads(group);
@@ -192,14 +197,14 @@ void GroupMerger::fuseAllMaps() {
         nodes[index].accesses.clear();
         break;
       }
-      // It cannot go in front of this one.
+      // It cannot move before this one.
       if (isLinked)
         break;
     }
   }
 }
 
-/// Whether all that a group does is to leave the same number everywhere in
+/// True if the group does nothing but store the same scalar everywhere in
 /// `memory`.
 static bool isFillOf(device::GroupOp group, Value memory) {
   Block &body = group.getBody().front();
@@ -208,7 +213,7 @@ static bool isFillOf(device::GroupOp group, Value memory) {
          fill.getDpsInits().front() == memory;
 }
 
-/// A fill of what a reduction reduces to becomes a part of its group.
+/// Moves a fill of the outputs of a reduction into the reduction's group.
 void GroupMerger::takeFills() {
   collect();
   for (int64_t index = 0; index < int64_t(nodes.size()); ++index) {
@@ -239,7 +244,7 @@ void GroupMerger::takeFills() {
   }
 }
 
-/// What may end the call is a kernel of its own: others ask whether it did.
+/// A group that may end the call is a kernel of its own: others ask if it did.
 static bool mayEnd(device::GroupOp group) {
   return group
       .walk([](runtime::FailOp op) {
@@ -267,25 +272,25 @@ static bool isSmallPart(device::GroupOp group) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The levels of those that read and write each piece of memory. Pieces of the
-/// arena are what lies between begins and ends of places.
+/// The levels of groups that read and write each piece of memory. Pieces of the
+/// arena are the ranges between begins and ends of places.
 class LevelTable {
 public:
   explicit LevelTable(ArrayRef<SmallVector<Access>> nodes);
 
   static constexpr int64_t none = std::numeric_limits<int64_t>::min();
 
-  /// The highest of those that these accesses are in conflict with.
+  /// The highest level of the groups that these accesses conflict with.
   int64_t find(ArrayRef<Access> accesses) const;
   void add(ArrayRef<Access> accesses, int64_t level);
 
 private:
   struct Pieces {
     SmallVector<int64_t> bounds;
-    /// `none` where nobody does.
+    /// `none` if no group does.
     SmallVector<int64_t> read, written;
   };
-  /// The numbers of the first piece of a range, and of that behind it.
+  /// The indices of the first piece of a range, and of the piece after it.
   static std::pair<size_t, size_t> getPieces(const Pieces &pieces,
                                              const MemoryRange &range);
 
@@ -339,14 +344,14 @@ void LevelTable::add(ArrayRef<Access> accesses, int64_t level) {
   }
 }
 
-/// What ranks do together is where it was: groups in front of it stay in front,
-/// and those behind it behind, so that all ranks do it in one order, and what
-/// is ready travels at once.
+/// Collectives keep their position: groups before one stay before it, and
+/// groups after it stay after it. All ranks run them in one order, and results
+/// are sent as soon as they are ready.
 static bool isBarrier(device::GroupOp group) {
   return group.getKind() == group::ranks;
 }
 
-/// As late as possible, counted from the end: 0 is the last.
+/// Levels are as late as possible, counted from the end: 0 is the last.
 void GroupMerger::findLevels() {
   collect();
   SmallVector<SmallVector<Access>> accesses;
@@ -367,7 +372,7 @@ void GroupMerger::findLevels() {
   }
 }
 
-/// Small groups are a family, whatever they do.
+/// Small groups are one family, whatever they compute.
 void GroupMerger::findFamilies() {
   ContractFamilies contracts;
   for (Node &node : nodes) {
@@ -379,12 +384,12 @@ void GroupMerger::findFamilies() {
   }
 }
 
-/// A group that is alone of its family at its level goes back to one where
-/// there are others, if what it waits for is in front of that.
+/// A group that is alone of its family at its level moves back to a level that
+/// has others, if all groups it depends on come before that level.
 void GroupMerger::joinOthers() {
   int64_t numLevels = 0;
   SmallVector<SmallVector<Access>> accesses;
-  /// Of families: the levels at which they are, and how often.
+  /// The levels of each family, and the number of its groups at each level.
   llvm::DenseMap<int64_t, std::map<int64_t, int64_t>> levels;
   for (const Node &node : nodes) {
     accesses.push_back(node.accesses);
@@ -392,7 +397,7 @@ void GroupMerger::joinOthers() {
     if (node.family >= 0)
       ++levels[node.family][node.level];
   }
-  // Of levels with the other sign: the lowest of what stands in front.
+  // Levels with the opposite sign: the lowest level of the groups before.
   LevelTable table(accesses);
   int64_t barrier = numLevels;
   for (Node &node : nodes) {
@@ -419,19 +424,21 @@ void GroupMerger::joinOthers() {
 // Small states
 //===----------------------------------------------------------------------===//
 
-/// A state that is copied rather than waited for.
+/// True for a state that is copied instead of waiting for its readers.
 static bool isSmallState(Value memory) {
   auto input = memory.getDefiningOp<runtime::InputOp>();
   return input && input.getType().hasStaticShape() &&
          countBytes(input.getType()) <= maxCopied;
 }
 
-/// The new loss scale may be written only once all have read the old one. A
-/// copy of that lets the last kernel write both it and what depends on the old.
+/// The new loss scale may be written only after all have read the old one. With
+/// a copy of the old one, the last kernel can write both the new one and
+/// results that depend on the old one.
 void GroupMerger::keepOldStates() {
   findLevels();
-  // Who touches each state; and, in front of each group, who can make copies:
-  // the last small group that is not at the readers' level, or behind it.
+  // The groups that touch each state; and, for each group, the host that can
+  // make copies: the last single-block group before it that runs before the
+  // readers' level.
   llvm::MapVector<Value, SmallVector<Node *>> users;
   Node *host = nullptr;
   for (Node &node : nodes) {
@@ -482,7 +489,7 @@ void GroupMerger::keepOldState(Value state, ArrayRef<Node *> users) {
   });
 }
 
-/// What a kernel of these groups is called with.
+/// The number of memories with which a kernel of these groups is called.
 static size_t countRoots(device::GroupOp group, llvm::SetVector<Value> &roots) {
   group.walk([&](Operation *op) {
     for (Value operand : op->getOperands())

@@ -23,11 +23,11 @@ using namespace mlir;
 
 namespace mp {
 
-/// The number of memory that all blocks see, of all vendors.
+/// The address space of global memory, for all vendors.
 static constexpr unsigned globalSpace = 1;
 
 namespace {
-/// The code of one kernel. Numbers are of 64 bits: addresses are no constants.
+/// The code of one kernel. Integers have 64 bits: addresses are not constants.
 class RankKernel {
 public:
   RankKernel(gpu::GPUModuleOp kernels, StringRef work, StringRef from,
@@ -38,7 +38,7 @@ public:
 
 private:
   Type getType(StringRef name);
-  /// Which is the alignment, too.
+  /// The size of a type, which is its alignment, too.
   static unsigned getBytes(Type type) {
     return type.getIntOrFloatBitWidth() / 8;
   }
@@ -64,14 +64,14 @@ private:
     LLVM::StoreOp::create(b, value, address, getBytes(value.getType()));
   }
   Value convert(Value value, Type type);
-  /// Elements that this thread has of `count`.
+  /// Emits code for the elements of `count` that this thread has.
   void forElements(Value count, llvm::function_ref<void(Value index)> emit);
-  /// Of two flags, of which the first is 0 or 1.
+  /// The conjunction of two flags, of which the first is 0 or 1.
   Value conjoin(Value all, Value flag);
 
   ImplicitLocOpBuilder b;
   Type pointer, global, from, to;
-  /// Of one or several structures.
+  /// The address of one or several structures.
   Value argument;
 };
 } // namespace

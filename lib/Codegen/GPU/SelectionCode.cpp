@@ -1,14 +1,14 @@
-//===- SelectionCode.cpp - Where the greatest element is ------------------===//
+//===- SelectionCode.cpp - Code of ArgMax and ArgMin ----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// ArgMax and ArgMin: of two elements one is kept, with its number. Which one
-// depends on the elements alone, and on the order where they are equal; so the
-// threads of a block take shares of the points, and then pairs of what these
-// have left.
+// ArgMax and ArgMin select one of two elements, together with its number. The
+// selection depends on the elements alone, and on the order if they are equal.
+// Threads of a block therefore take shares of the points, and then pairs of the
+// selected elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ using namespace mlir;
 
 namespace mp {
 
-/// x > y, or any other order that leaves all but equal numbers apart.
+/// True for x > y, or any other order that distinguishes all but equal numbers.
 static bool isOrder(Value condition, Value x, Value y) {
   if (auto compare = condition.getDefiningOp<arith::CmpFOp>()) {
     using P = arith::CmpFPredicate;
@@ -43,7 +43,7 @@ static bool isTestOfNaN(Value condition, Value x, arith::CmpFPredicate test) {
          compare.getPredicate() == test;
 }
 
-/// x is no number, and y is one; or x is no number, whatever y is.
+/// True for the tests "x is NaN and y is not", and "x is NaN".
 static bool isNaNFirst(Value condition, Value x, Value y) {
   auto isNaN = [&](Value test) {
     return isTestOfNaN(test, x, arith::CmpFPredicate::UNE);
@@ -67,7 +67,7 @@ static bool isComparison(Value condition, Value x, Value y) {
   return isOrder(condition, x, y);
 }
 
-/// Whether nothing of the outputs' elements is in `value`.
+/// True if `value` does not depend on elements of the outputs.
 static bool isOfPoint(Value value, linalg::GenericOp op) {
   llvm::DenseSet<Value> seen{value};
   SmallVector<Value> worklist{value};
@@ -120,7 +120,7 @@ public:
   Selection(OpBuilder &b, Location loc, arith::SelectOp select)
       : b(b), loc(loc), select(select) {}
 
-  /// Whether `x`, which comes behind `y`, is taken.
+  /// True if `x`, which comes after `y`, is selected.
   Value isTaken(Point x, Point y) {
     mapping.clear();
     mapping.map(select.getTrueValue(), x.element);
@@ -133,8 +133,8 @@ public:
     };
     return {create(x.element, y.element), create(x.number, y.number)};
   }
-  /// Of two points, in whatever order: of equal ones, the later one if that is
-  /// what is taken, else the earlier one.
+  /// Combines two points in any order: of equal ones, selects the later one if
+  /// the select takes equal elements, else the earlier one.
   Point combine(Point x, Point y) {
     Value first = isTaken(x, y), second = isTaken(y, x);
     auto compare = [&](arith::CmpIPredicate test, Value a, Value c) {
@@ -176,7 +176,7 @@ void GenericCode::emitSelection(const Threads &threads, gpu::GPUFuncOp function,
   SmallVector<Value> before = loadOutputs();
   int64_t points = countReduced();
   int64_t shares = llvm::bit_floor(uint64_t(std::min(points, threads.count)));
-  // What the body selects from, without the selects.
+  // The values that the body selects from, without the selects.
   Operation *yield = op.getBody()->getTerminator();
   auto emitPoint = [&](Value index) -> Point {
     setIndices(index, reduced);

@@ -7,7 +7,7 @@
 //
 // After bufferization, a state of a loop that is not updated in place is
 // another piece of memory in each iteration. In a kernel, and in a plan, memory
-// has one place; so the loop ends with a copy to it.
+// has one place: the loop ends with a copy to it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,7 @@ public:
   void settle(scf::WhileOp loop);
 
 private:
-  /// A place, and what stands for it where `type` is expected.
+  /// A place, and the value that replaces it where `type` is expected.
   struct Place {
     Value memory, seen;
   };
@@ -62,8 +62,8 @@ Settler::Place Settler::makePlace(Operation *before, MemRefType type) {
   return {memory, seen};
 }
 
-/// At the insertion point. Where a source is another one's place, all are read
-/// before any is written.
+/// Copies at the insertion point. If a source is another one's place, all are
+/// read before any is written.
 void Settler::copyTo(ArrayRef<Value> sources, ArrayRef<Value> places) {
   SmallVector<std::pair<Value, Value>> copies;
   bool isCrossed = false;
@@ -116,7 +116,7 @@ void Settler::settle(scf::ForOp loop) {
   b.setInsertionPoint(loop);
   for (auto [init, place] : llvm::zip(inits, places))
     memref::CopyOp::create(b, loop.getLoc(), init, place);
-  // Their operands may have become places.
+  // The operands may have become places.
   for (auto [position, value] : llvm::zip(positions, yields))
     value = yield.getOperand(position);
   b.setInsertionPoint(yield);
@@ -181,8 +181,8 @@ void Settler::settle(scf::IfOp branch) {
   b.eraseOp(branch);
 }
 
-/// What the loop hands on is in places of its own from its begin on; types
-/// stay, and with them the values, which all are views of these places.
+/// The values that the loop carries are in their own places from the begin.
+/// Types stay, and so do the values, which are all views of these places.
 void Settler::settle(scf::WhileOp loop) {
   SmallVector<Value> inits, places;
   SmallVector<unsigned> positions;
@@ -222,7 +222,7 @@ void Settler::settle(scf::WhileOp loop) {
 
 void settleMemory(Operation *root) {
   SmallVector<Operation *> ops;
-  // Inner ones first.
+  // Inner ops come first.
   root->walk([&](Operation *op) {
     if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
       ops.push_back(op);

@@ -1,4 +1,4 @@
-//===- ShadowPlaces.h - Where copies of states are --------------*- C++ -*-===//
+//===- ShadowPlaces.h - Places of 16-bit copies of states -------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

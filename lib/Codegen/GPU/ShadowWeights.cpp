@@ -27,7 +27,7 @@ namespace mp {
 
 namespace {
 
-/// A state, and who reads and writes it.
+/// A state, and the ops that read and write it.
 struct State {
   /// Operands of products that round it.
   SmallVector<OpOperand *> products;
@@ -57,8 +57,8 @@ private:
 
 } // namespace
 
-/// Whether the views between an operand and its state are made as well of
-/// another memory.
+/// True if the views between an operand and its state can be made of another
+/// memory as well.
 static bool isPlainView(Value memory, Value state) {
   while (memory != state) {
     Operation *op = memory.getDefiningOp();
@@ -114,7 +114,7 @@ void Shadower::collect(Operation *op) {
   }
 }
 
-/// What `memory` is of the state, of its shadow.
+/// The view of the shadow that corresponds to `memory`, a view of the state.
 Value Shadower::makeView(Value memory, Value state, Value shadow,
                          SmallVectorImpl<Operation *> &views) {
   if (memory == state)
@@ -131,7 +131,8 @@ Value Shadower::makeView(Value memory, Value state, Value shadow,
   return view->getResult(0);
 }
 
-/// What the op leaves in the state, it leaves in the shadow as well.
+/// Makes the op write the values that it leaves in the state to the shadow,
+/// too.
 void Shadower::writeBeside(linalg::GenericOp op, Value state, Value shadow) {
   b.setInsertionPoint(op);
   SmallVector<Value> outputs(op.getDpsInits());
@@ -232,7 +233,7 @@ static void makeRounding(OpBuilder &b, Location loc, Value state,
 }
 
 void placeShadows(func::FuncOp main) {
-  // States that one kernel is called with, which has room for 512 pointers.
+  // The most states of one kernel, which has room for 512 pointers.
   constexpr size_t mostStates = 200;
   Block &block = main.getBody().front();
   auto shadows = llvm::to_vector(block.getOps<device::ShadowOp>());

@@ -7,9 +7,10 @@
 //
 // The gradient of a small weight is a product of few results, each a sum over
 // all of a batch. Dimensions that are summed are divided, without a rest, into
-// pieces, which are a batch of products: their tiles fill the device. What they
-// leave is summed in the order of pieces, by a map, which is one with maps
-// behind it where it can; many pieces are a column each, and reduced first.
+// pieces, which become a batch of products: their tiles fill the device. A map
+// sums the partial products in the order of pieces; it is fused with maps after
+// it if possible. If there are many pieces, each is a column, and they are
+// reduced first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,11 +32,11 @@ namespace mp {
 
 namespace {
 
-/// Of the partial products of one contraction: the reads of their sum take
-/// longer than what they save, and others want memory, too.
+/// The most bytes of partial products of one contraction: reading more takes
+/// longer than a split saves, and other contractions need memory, too.
 constexpr int64_t mostBytesEach = int64_t(16) << 20;
 
-/// Partial products that a map sums up itself.
+/// The most partial products that a map sums up itself.
 constexpr int64_t fewPieces = 8;
 
 class ContractSplitter {
@@ -51,8 +52,8 @@ public:
   int64_t countPlaceBytes() { return countBytes(getPlaceType()); }
 
 private:
-  /// A dimension that is summed, and into how many pieces it is divided: all of
-  /// it where one is an index.
+  /// A dimension that is summed, and the number of its pieces: a piece for each
+  /// index is all of it.
   struct Cut {
     unsigned dim;
     int64_t pieces;
@@ -82,10 +83,10 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Whether, and how
+// Choice of pieces
 //===----------------------------------------------------------------------===//
 
-/// Whether it is summed, and an axis of each factor that depends on it.
+/// True if it is summed and is an axis of each factor that depends on it.
 bool ContractSplitter::isPlain(unsigned dim) {
   if (maps.back().isFunctionOfDim(dim))
     return false;
@@ -132,7 +133,7 @@ void ContractSplitter::cut(int64_t wanted) {
   }
 }
 
-/// As many pieces as are wanted, or as there is memory for.
+/// Chooses as many pieces as are wanted, or as there is memory for.
 bool ContractSplitter::choose(int64_t mostBytes) {
   if (!kernel::isWorthTiles(op) || !maps.back().isProjectedPermutation())
     return false;
@@ -147,7 +148,7 @@ bool ContractSplitter::choose(int64_t mostBytes) {
 // Partial products
 //===----------------------------------------------------------------------===//
 
-/// A group in front of that at hand, and the builder in it.
+/// Makes a group before the current one, and sets the builder to its block.
 Block *ContractSplitter::makeGroup(StringRef kind) {
   b.setInsertionPoint(group);
   auto made = device::GroupOp::create(b, loc, kind);
@@ -155,7 +156,7 @@ Block *ContractSplitter::makeGroup(StringRef kind) {
 }
 
 /// A factor with an axis for the pieces of each dimension that is divided, and
-/// its map, in whose dimensions pieces stand last.
+/// its map, in which the dimensions of pieces come last.
 std::pair<Value, AffineMap> ContractSplitter::viewPieces(unsigned operand) {
   Value memory = op->getOperand(operand);
   SmallVector<AffineExpr> exprs;
@@ -215,7 +216,7 @@ Value ContractSplitter::makePartial() {
 // Their sum
 //===----------------------------------------------------------------------===//
 
-/// Many pieces become one.
+/// Reduces many pieces to one.
 Value ContractSplitter::reducePieces(Value partial) {
   auto type = cast<MemRefType>(partial.getType());
   int64_t rank = type.getRank(), numPieces = cuts.size();
@@ -266,11 +267,12 @@ SmallVector<Value> ContractSplitter::takePieces(Value partial) {
   return parts;
 }
 
-/// The parts' sum and the epilogue, for each element of the result.
+/// Makes a map of the parts' sum and the epilogue, for each element of the
+/// result.
 void ContractSplitter::makeMap(ArrayRef<Value> parts) {
   AffineMap stored = maps.back();
   unsigned rank = stored.getNumResults();
-  // Dimensions of the result, by those of the contraction.
+  // Maps dimensions of the contraction to those of the result.
   SmallVector<AffineExpr> exprs(sizes.size(), b.getAffineConstantExpr(0));
   for (auto [axis, expr] : llvm::enumerate(stored.getResults()))
     exprs[cast<AffineDimExpr>(expr).getPosition()] = b.getAffineDimExpr(axis);
@@ -315,7 +317,8 @@ void ContractSplitter::split() {
 }
 
 void splitContracts(func::FuncOp main, int64_t bytes) {
-  // Those that take least memory first: they have few results, and long sums.
+  // Contractions that need least memory come first: they have few results and
+  // long sums.
   SmallVector<std::pair<int64_t, device::GroupOp>> candidates;
   for (auto group : main.getBody().front().getOps<device::GroupOp>()) {
     Block &body = group.getBody().front();

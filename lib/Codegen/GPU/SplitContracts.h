@@ -14,10 +14,10 @@
 
 namespace mp {
 
-/// Where the contraction of a group has so few tiles that a device would be
-/// idle, and a long sum: partial products go to a place in the arena, and a map
-/// in the place of the group, which goes, sums these and applies the epilogue.
-/// Places take up to `bytes` in all.
+/// Splits contractions of groups that have so few tiles that a device would be
+/// idle, and a long sum: partial products go to a place in the arena, and a
+/// map, which replaces the group, sums these and applies the epilogue. Places
+/// take up to `bytes` in all.
 void splitContracts(mlir::func::FuncOp main, int64_t bytes);
 
 } // namespace mp

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The sums of 2,048 rows of 512 columns are 512 numbers: 16 blocks, of which
-// each reads 128 rows in a row, on a device with room for hundreds. So
-// dimensions that are reduced are cut into pieces. The first stage reduces each
-// piece to an element of a place of its own; the second reduces these.
+// The sums of 2,048 rows of 512 columns are 512 numbers: 16 blocks, each of
+// which reads 128 rows in a row, on a device with room for hundreds. Dimensions
+// that are reduced are therefore cut into pieces. The first stage reduces each
+// piece to an element of its own place; the second reduces these.
 //
-// Where neighbours in memory belong to different results, a piece is every
-// P-th point: the results of all pieces are neighbours then, too, as if there
-// were P times as many columns. Else it is points that follow each other.
+// If neighbours in memory belong to different results, a piece is every P-th
+// point: the results of all pieces are neighbours then, too, as if there were P
+// times as many columns. Otherwise a piece is contiguous.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,22 +34,23 @@ namespace mp {
 
 namespace {
 
-/// Points of a result that one block reduces sooner than two kernels run, and
-/// what a block of the first stage has to do at least: where points follow each
-/// other, all its threads reduce one result; else one of its warps.
+/// The points of a result that one block reduces faster than two kernels do,
+/// and the least points of a block in the first stage. In rows, all threads of
+/// a block reduce one result; in columns, one of its warps does.
 constexpr int64_t shortRow = 16384, shortRowPiece = 4096;
 constexpr int64_t shortColumn = 512, shortColumnPiece = 128;
 
-/// Memory that partial products of all contractions take, at most: none of them
+/// The most memory for partial products of all contractions: none of them
 /// shares it, so that their sums can be parts of one kernel.
 constexpr int64_t mostPartialBytes = int64_t(256) << 20;
 
-/// Points that a block computes beside others, and how far behind a group those
-/// may be.
+/// The most points that one block computes in addition, and how many ops after
+/// a group its reader may be.
 constexpr int64_t fewPoints = 1024, lookAhead = 256;
 
-/// A dimension that is reduced in pieces. One piece for each index is all of
-/// it; else points are left over where the size is no multiple.
+/// A dimension that is reduced in pieces. If there is a piece for each index,
+/// the pieces are all of it; else points are left over if the size is not a
+/// multiple.
 struct Cut {
   unsigned dim;
   int64_t extent, pieces;
@@ -84,7 +85,7 @@ private:
 
   func::FuncOp main;
   IRRewriter b;
-  /// Of the group at hand.
+  /// The state of the current group.
   bool hasColumns = false;
   SmallVector<Cut> cuts;
   SmallVector<Operation *> combiners;
@@ -94,11 +95,11 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What is cut
+// Choice of cuts
 //===----------------------------------------------------------------------===//
 
-/// The number of pieces, about as many as wanted, that leaves fewest points
-/// over.
+/// Selects the number of pieces, about as many as wanted, that leaves the
+/// fewest points over.
 static int64_t choosePieces(int64_t extent, int64_t wanted) {
   int64_t best = wanted;
   auto isBetter = [&](int64_t pieces) {
@@ -113,7 +114,7 @@ static int64_t choosePieces(int64_t extent, int64_t wanted) {
   return best;
 }
 
-/// Whether all operands that depend on the dimension have an axis of it.
+/// True if all operands that depend on the dimension have it as an axis.
 static bool isPlain(linalg::GenericOp op, unsigned dim) {
   for (AffineMap map : op.getIndexingMapsArray())
     for (AffineExpr expr : map.getResults())
@@ -122,8 +123,9 @@ static bool isPlain(linalg::GenericOp op, unsigned dim) {
   return true;
 }
 
-/// Whole dimensions first, then pieces of one. What lies next to the columns is
-/// cut first, so that pieces are columns as well; of rows, what is far apart.
+/// Selects whole dimensions first, then pieces of one. Dimensions next to the
+/// columns are cut first: pieces are columns then, too. In rows, the outermost
+/// dimensions are cut first.
 void ReductionSplitter::chooseCuts(linalg::GenericOp op, int64_t wanted) {
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
   SmallVector<unsigned> dims;
@@ -147,7 +149,7 @@ void ReductionSplitter::chooseCuts(linalg::GenericOp op, int64_t wanted) {
   llvm::sort(cuts, [](const Cut &x, const Cut &y) { return x.dim < y.dim; });
 }
 
-/// Whether it is worth two kernels, and how it is cut then.
+/// Returns true if the op is worth two kernels, and finds its cuts.
 bool ReductionSplitter::analyze(linalg::GenericOp op) {
   cuts.clear();
   combiners.clear();
@@ -187,13 +189,14 @@ const Cut *ReductionSplitter::getCut(unsigned dim) const {
   return nullptr;
 }
 
-/// Of an axis that is read at `expr`: where it is cut, that is a dimension.
+/// The cut of an axis that is read at `expr`, which is a dimension if it is
+/// cut.
 const Cut *ReductionSplitter::getCut(AffineExpr expr) const {
   auto dim = dyn_cast<AffineDimExpr>(expr);
   return dim ? getCut(dim.getPosition()) : nullptr;
 }
 
-/// Of the first of the dimensions that a dimension becomes.
+/// The number of the first of the dimensions that a dimension becomes.
 unsigned ReductionSplitter::getNumber(unsigned dim) const {
   unsigned number = dim;
   for (const Cut &cut : cuts)
@@ -201,7 +204,8 @@ unsigned ReductionSplitter::getNumber(unsigned dim) const {
   return number;
 }
 
-/// In what a dimension becomes: of two, the second runs faster.
+/// The expression in the dimensions that `dim` becomes: of two, the second runs
+/// faster.
 AffineExpr ReductionSplitter::getExpr(unsigned dim) {
   AffineExpr first = b.getAffineDimExpr(getNumber(dim));
   const Cut *cut = getCut(dim);
@@ -211,8 +215,8 @@ AffineExpr ReductionSplitter::getExpr(unsigned dim) {
   return first * (hasColumns ? cut->pieces : cut->getLength()) + second;
 }
 
-/// An operand with two axes for each dimension that becomes two, without the
-/// points that are left over.
+/// Views an operand with two axes for each dimension that becomes two, without
+/// the points that are left over.
 Value ReductionSplitter::viewPieces(OpOperand &operand) {
   Value memory = operand.get();
   auto type = dyn_cast<MemRefType>(memory.getType());
@@ -252,7 +256,7 @@ Value ReductionSplitter::viewPieces(OpOperand &operand) {
   return memref::ExpandShapeOp::create(b, loc, shape, memory, groups);
 }
 
-/// Of dimensions that have become two, an index is computed.
+/// Indices of dimensions that have become two are computed from both.
 void ReductionSplitter::shiftIndices(Region &region) {
   for (auto index : llvm::to_vector(region.front().getOps<linalg::IndexOp>())) {
     unsigned dim = index.getDim();
@@ -277,8 +281,8 @@ device::GroupOp ReductionSplitter::makeGroup(device::GroupOp before) {
   return group;
 }
 
-/// Where a point of the first stage is read: at `exprs`, or, of an axis that
-/// becomes two, at both dimensions.
+/// The expressions at which the first stage reads a point: `exprs`, or both
+/// dimensions for an axis that becomes two.
 SmallVector<AffineExpr>
 ReductionSplitter::mapPieces(AffineMap map, ArrayRef<AffineExpr> exprs) {
   SmallVector<AffineExpr> results;
@@ -377,8 +381,8 @@ Value ReductionSplitter::viewRest(OpOperand &operand) {
                                    getAsIndexOpFoldResult(context, ones));
 }
 
-/// Points that are left over are reduced to the result itself, beside the first
-/// stage.
+/// Points that are left over are reduced to the result itself, next to the
+/// first stage.
 void ReductionSplitter::makeRest(linalg::GenericOp op, device::GroupOp group) {
   const Cut *rest = nullptr;
   for (const Cut &cut : cuts)
@@ -408,7 +412,7 @@ void ReductionSplitter::makeRest(linalg::GenericOp op, device::GroupOp group) {
   }
 }
 
-/// In the place of the reduction itself.
+/// Makes the second stage in the place of the reduction.
 void ReductionSplitter::makeSecond(linalg::GenericOp op,
                                    device::GroupOp group) {
   unsigned numPieces = cuts.size();
@@ -454,8 +458,8 @@ void ReductionSplitter::makeSecond(linalg::GenericOp op,
   b.eraseOp(op);
 }
 
-/// A second stage of few points is done by the group of one block that needs
-/// the results, if none else does before: it is no kernel then.
+/// A second stage of few points moves into the single-block group that reads
+/// the results, if no other group reads them before: it needs no kernel then.
 static void joinReader(device::GroupOp group) {
   Block &body = group.getBody().front();
   auto op = cast<linalg::GenericOp>(body.front());

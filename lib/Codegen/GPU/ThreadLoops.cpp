@@ -122,7 +122,7 @@ Value makeShared(OpBuilder &b, Location loc, gpu::GPUFuncOp function,
   auto shared = MemRefType::get(type.getShape(), type.getElementType(),
                                 MemRefLayoutAttrInterface(), space);
   Value memory = function.addWorkgroupAttribution(shared, loc);
-  // For accesses to vectors.
+  // The alignment allows accesses to vectors.
   function.setWorkgroupAttributionAttr(
       function.getNumWorkgroupAttributions() - 1,
       LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(16));
@@ -131,7 +131,7 @@ Value makeShared(OpBuilder &b, Location loc, gpu::GPUFuncOp function,
   return memref::MemorySpaceCastOp::create(b, loc, type, memory);
 }
 
-/// Of the lanes of a warp: each gets the same.
+/// Reduces the values of a warp's lanes: each lane gets the result.
 static Value reduceWarp(OpBuilder &b, Location loc, Value value, int64_t lanes,
                         CombineFn combine) {
   for (int64_t distance = lanes / 2; distance > 0; distance /= 2) {
@@ -142,7 +142,7 @@ static Value reduceWarp(OpBuilder &b, Location loc, Value value, int64_t lanes,
   return value;
 }
 
-/// Through shared memory, half of the threads each time.
+/// Reduces through shared memory, half of the threads each time.
 static Value reduceByHalves(OpBuilder &b, Location loc, const Threads &threads,
                             Value memory, CombineFn combine) {
   for (int64_t half = threads.count / 2; half > 0; half /= 2) {
@@ -183,7 +183,7 @@ Value reduceBlock(OpBuilder &b, Location loc, gpu::GPUFuncOp function,
   Threads{lane, warpSize}.byFirst(
       b, loc, [&] { memref::StoreOp::create(b, loc, value, memory, warp); });
   gpu::BarrierOp::create(b, loc);
-  // Each warp for itself: no further barrier.
+  // Each warp does this for itself: no further barrier is needed.
   Value place = arith::RemUIOp::create(b, loc, lane, makeIndex(b, loc, warps));
   Value partial = memref::LoadOp::create(b, loc, memory, place);
   return reduceWarp(b, loc, partial, warps, combine);

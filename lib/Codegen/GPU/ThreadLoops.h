@@ -15,7 +15,7 @@ namespace mp {
 
 /// Lanes of a warp.
 constexpr int64_t warpSize = 32;
-/// Blocks that a device has room for at once, about.
+/// The approximate number of blocks that a device has room for at once.
 constexpr int64_t manyBlocks = 256;
 
 /// Threads that share work: those of a block, or of a grid.
@@ -24,11 +24,11 @@ struct Threads {
   mlir::Value id;
   int64_t count;
 
-  /// Code of `body` for [0, points), each by one of them. Neighbours have
-  /// neighbouring points.
+  /// Emits `body` for [0, points), each by one of the threads. Neighbouring
+  /// threads have neighbouring points.
   void forEach(mlir::OpBuilder &b, mlir::Location loc, int64_t points,
                llvm::function_ref<void(mlir::Value)> body) const;
-  /// Code that one of them runs.
+  /// Emits code that one of the threads runs.
   void byFirst(mlir::OpBuilder &b, mlir::Location loc,
                llvm::function_ref<void()> body) const;
 };
@@ -46,7 +46,7 @@ llvm::SmallVector<mlir::Value> delinearize(mlir::OpBuilder &b,
                                            mlir::Value linear,
                                            llvm::ArrayRef<int64_t> extents);
 
-/// A loop over [0, extent), which yields what `body` makes of `sums`.
+/// Emits a loop over [0, extent), which yields the results of `body` on `sums`.
 llvm::SmallVector<mlir::Value>
 emitSequence(mlir::OpBuilder &b, mlir::Location loc, int64_t extent,
              llvm::ArrayRef<mlir::Value> sums,
@@ -54,7 +54,7 @@ emitSequence(mlir::OpBuilder &b, mlir::Location loc, int64_t extent,
                  mlir::Value, llvm::ArrayRef<mlir::Value>)>
                  body);
 
-/// Makes of two partial results one.
+/// Combines two partial results.
 using CombineFn = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value,
                                                  mlir::Value)>;
 

@@ -27,16 +27,17 @@ using namespace mlir;
 
 namespace mp {
 
-/// Launches that a plan may get by this, about.
+/// The approximate number of launches that unrolling may add to a plan.
 constexpr int64_t mostRecords = 2000;
-/// Points, or products, of an iteration that one block computes sooner than
+/// The points, or products, of an iteration that one block computes faster than
 /// kernels are launched.
 constexpr int64_t fewPoints = 1 << 17;
 
 namespace {
-/// What an iteration does.
+/// The work of an iteration.
 struct Work {
-  /// Ops that are kernels, if they are not merged; and points of all of them.
+  /// Ops that are kernels unless they are merged, and the points of all of
+  /// them.
   int64_t records = 0, points = 0;
   bool isFlat = true;
 
@@ -82,7 +83,7 @@ void Work::add(Operation &op) {
   points = llvm::SaturatingAdd<uint64_t>(points, own);
 }
 
-/// Iterations follow each other, and can have the same temporaries.
+/// Iterations run one after the other, and can share temporaries.
 static void hoistTemporaries(scf::ForOp loop) {
   for (auto alloc :
        llvm::make_early_inc_range(loop.getBody()->getOps<memref::AllocOp>()))
@@ -95,14 +96,14 @@ static void hoistTemporaries(scf::ForOp loop) {
       dealloc->moveAfter(loop);
 }
 
-/// A part of a place in the arena at known first indices, as (a part of) a
-/// place of its own: kernels of all iterations are the same then, called with
-/// other pointers. Null where it is no such part, or begins where no access
-/// may.
+/// Replaces a part of a place in the arena at known first indices by a place of
+/// its own, or a part of that: kernels of all iterations are the same then,
+/// called with other pointers. Null if it is not such a part, or if its begin
+/// is not aligned for accesses.
 static Value makePlaceOf(OpBuilder &b, memref::SubViewOp part) {
   constexpr int64_t accessBytes = 16;
   auto whole = part.getSource().getDefiningOp<memref::ViewOp>();
-  // Axes of which one index is taken, in front of others.
+  // Axes before the others of which one index is taken.
   int64_t lead = 0, rank = part.getSourceType().getRank();
   while (lead < rank && part.getStaticSize(lead) == 1)
     ++lead;
@@ -147,8 +148,8 @@ static bool isWork(Operation *op) {
   return isa<linalg::LinalgOp, kernel::ContractOp, memref::CopyOp>(op);
 }
 
-/// What is computed of `memory`, and of parts of it, is computed of `place`,
-/// the same memory of another type.
+/// Replaces `memory`, and parts of it, by `place`, which is the same memory
+/// with another type.
 static void replaceMemory(OpBuilder &b, Value memory, Value place) {
   SmallVector<std::pair<Value, Value>> worklist{{memory, place}};
   while (!worklist.empty()) {
@@ -171,8 +172,8 @@ static void replaceMemory(OpBuilder &b, Value memory, Value place) {
   }
 }
 
-/// Views at an iteration's number are at known places now. What is computed of
-/// them reads those, not casts that hide it.
+/// Views that depend on an iteration's number have known offsets now. Ops on
+/// them read the views, not casts that hide the offsets.
 static LogicalResult settleViews(func::FuncOp main) {
   RewritePatternSet patterns(main.getContext());
   memref::SubViewOp::getCanonicalizationPatterns(patterns, main.getContext());

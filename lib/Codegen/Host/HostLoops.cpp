@@ -15,8 +15,8 @@
 
 namespace mp {
 
-/// As many sums as keep all units of a processor busy. Empty assembly uses
-/// them, so that the compiler leaves the arithmetic where it is.
+/// The number of sums that keep all units of a processor busy. Empty assembly
+/// uses them to prevent the compiler from moving the arithmetic.
 constexpr int numSums = 12;
 constexpr int numSteps = 4096;
 

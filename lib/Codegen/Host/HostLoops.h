@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What instructions do at most, without memory. Whoever calls a loop has made
+// The peak rates of instructions, without memory. Callers of a loop must make
 // sure that the processor has its instructions, and for tiles, that the process
 // may use them.
 //
@@ -19,14 +19,15 @@
 namespace mp {
 
 struct HostLoop {
-  /// Takes some microseconds; null where this program has none.
+  /// Takes some microseconds; null if this program has no such loop.
   void (*function)() = nullptr;
   double multiplyAdds = 1;
 };
 
-/// Of f32, in the vectors of an instruction set.
+/// The loop of f32 in the vectors of an instruction set.
 HostLoop getFloatLoop(InstructionSet isa);
-/// Of bf16 by dot products or tiles; none for those that are widened.
+/// The loop of bf16 by dot products or tiles; none for products that are
+/// widened.
 HostLoop getNarrowLoop(Products products);
 
 } // namespace mp

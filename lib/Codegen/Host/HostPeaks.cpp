@@ -1,4 +1,4 @@
-//===- HostPeaks.cpp - What this processor does at most -------------------===//
+//===- HostPeaks.cpp - Peak rates of this processor -----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,8 +22,8 @@ namespace mp {
 
 using Clock = std::chrono::steady_clock;
 
-/// What `work` says it did, per second, in the best of some tries of all
-/// threads at once.
+/// The rate of the work that `work` returns, per second, in the best of some
+/// tries of all threads at once.
 static double measureRate(unsigned threads,
                           const std::function<double(unsigned)> &work) {
   constexpr int tries = 4;
@@ -61,7 +61,7 @@ static double measureLoop(const HostLoop &loop, unsigned threads) {
   });
 }
 
-/// Of memory that no cache has room for.
+/// Measures memory that does not fit any cache.
 static double measureBandwidth(unsigned threads) {
   constexpr size_t bytes = 192 << 20;
   std::vector<std::vector<uint64_t>> memory(threads);

@@ -35,7 +35,7 @@ static const StringMap<bool> &getFeatures() {
   return features;
 }
 
-/// Whether this process may use tile registers; Linux wants to be asked.
+/// True if this process may use tile registers; Linux requires a request.
 static bool mayUseTiles() {
 #if defined(__x86_64__) && defined(__linux__)
   constexpr long requestPermission = 0x1023, tileData = 18;
@@ -45,10 +45,10 @@ static bool mayUseTiles() {
 #endif
 }
 
-/// Whether a dot product of pairs takes less than two multiply-adds, by more
-/// than what reading pairs instead of single numbers costs.
+/// True if a dot product of pairs takes less time than two multiply-adds, by
+/// more than the cost of reading pairs instead of single numbers.
 static bool arePairsFast() {
-  /// The shortest of many calls: others had to share the processor.
+  /// The time of the fastest of many calls: others had to share the processor.
   auto measure = [](const HostLoop &loop) {
     double best = 1e9;
     for (int call = 0; call < 20; ++call) {
@@ -67,13 +67,13 @@ static bool arePairsFast() {
 }
 
 //===----------------------------------------------------------------------===//
-// What has been found
+// Cached results
 //===----------------------------------------------------------------------===//
 
-/// The file that it is kept in.
+/// The name of the cache file.
 static constexpr StringLiteral fileName = "kernels";
 
-/// Absent where nothing can be kept.
+/// Absent if nothing can be cached.
 static std::optional<Directory> openCache() {
   std::string path = getCacheFolder();
   if (path.empty() || sys::fs::create_directories(path))
@@ -88,7 +88,7 @@ static std::string readCache(const std::optional<Directory> &folder) {
   return file ? file->getBuffer().str() : "";
 }
 
-/// In lines of a processor and what is faster on it.
+/// Searches lines that consist of a processor and its faster products.
 static std::optional<Products> findProducts(StringRef content,
                                             StringRef processor) {
   while (!content.empty()) {
@@ -102,7 +102,7 @@ static std::optional<Products> findProducts(StringRef content,
   return std::nullopt;
 }
 
-/// A file that cannot be written is no error: the next run measures again.
+/// A file that cannot be written is not an error: the next run measures again.
 static void write(StringRef path, StringRef content) {
   auto file = AtomicFile::create(path);
   if (!file)
@@ -112,12 +112,13 @@ static void write(StringRef path, StringRef content) {
     return consumeError(std::move(failed));
   if (Error failed = (*file)->commit())
     return consumeError(std::move(failed));
-  // Files that others may write are not read, whatever the process's mask is.
+  // Files that others may write are not read, so they are made private whatever
+  // the process's umask is.
   (void)sys::fs::setPermissions(path,
                                 sys::fs::owner_read | sys::fs::owner_write);
 }
 
-/// Of a processor with AVX-512.
+/// Selects products for a processor with AVX-512.
 static Products chooseProducts() {
   const StringMap<bool> &features = getFeatures();
   if (features.lookup("amx-bf16") && mayUseTiles())
@@ -134,11 +135,11 @@ static Products chooseProducts() {
   if (auto known = findKnown())
     return *known;
   Products found = arePairsFast() ? Products::Dot : Products::Widen;
-  // Of processes that measure at the same time, on a busy machine with other
-  // results, the first decides: what is compiled is to be the same.
+  // If processes measure at the same time, on a busy machine with other
+  // results, the first decides: they must compile the same code.
   if (auto known = findKnown())
     return *known;
-  // What is damaged is not kept.
+  // Damaged content is not kept.
   if (!all_of(content, [](char c) { return isPrint(c) || c == '\n'; }) ||
       !StringRef(content).ends_with("\n"))
     content.clear();

@@ -5,18 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each op that can run with channels last is one vertex of a network, whose
-// minimum cut says which do: those on the side of the sink. An op on one side
-// pays what the other layout would have cost less, a value that is used on both
-// sides one transpose (p makes it, c are its users):
+// Each op that can run with channels last is one vertex of a network. Its
+// minimum cut selects the ops that do: those on the side of the sink. An op on
+// one side pays the amount by which the other layout is cheaper, and a value
+// that is used on both sides pays one transpose (p makes it, c are its users):
 //
-//   s -> o         what o costs with channels last
-//   o -> t         what it costs as it is
+//   s -> o         the cost of o with channels last
+//   o -> t         its cost as it is
 //   p -> x -> c    transpose, inf    p is as it is and some c is not
 //   c -> y -> p    inf, transpose    p has channels last and some c does not
 //
-// Ops that stay as they are, arguments and results of the function are the
-// source.
+// The source stands for ops that stay as they are, and for arguments and
+// results of the function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ class LayoutCut {
 public:
   LayoutCut(Block &block, const ChannelAxes &axes) : block(block), axes(axes) {}
 
-  /// Those whose channels are to be last, in the block's order.
+  /// Returns the ops whose channels are to be last, in the block's order.
   SmallVector<Operation *> solve();
 
 private:
@@ -57,7 +57,7 @@ private:
 };
 } // namespace
 
-/// Whether any value of an op has another order.
+/// True if any value of an op has another order.
 static bool hasChannels(Operation *op, const ChannelAxes &axes) {
   return llvm::any_of(op->getOpOperands(),
                       [&](OpOperand &use) {
@@ -82,7 +82,7 @@ void LayoutCut::addOps() {
 
 void LayoutCut::addValue(Value value) {
   const AxisOrder *order = axes.getOrder(value);
-  // Empty tensors are made in any order.
+  // Empty tensors can have any order.
   if (!order || value.getDefiningOp<tensor::EmptyOp>())
     return;
   int64_t cost = getTransposeCost(value, *order);
@@ -118,7 +118,7 @@ SmallVector<Operation *> LayoutCut::solve() {
   return chosen;
 }
 
-/// What the contraction gets, and what both layouts cost it.
+/// Reports the contraction's layout, and the cost of both layouts.
 static void explain(kernel::ContractOp op, const ChannelAxes &axes,
                     bool isLast) {
   auto options = remark::RemarkOpts::name("layout").category("mp-codegen");

@@ -21,8 +21,8 @@ static bool isPlain(AffineMap map) {
   return map.isProjectedPermutation(/*allowZeroInResults=*/true);
 }
 
-/// Indices of windows: the dimensions of results and those that are summed over
-/// there, with their sizes.
+/// The dimensions of windows: those of the results and those that are summed,
+/// with their sizes.
 namespace {
 struct Windows {
   llvm::SmallBitVector kept, summed;
@@ -75,7 +75,8 @@ std::optional<ConvolutionParts> ConvolutionParts::find(kernel::ContractOp op) {
       bool isBoth =
           maps[image].isFunctionOfDim(dim) && other.isFunctionOfDim(dim);
       bool isWindow = windows.kept.test(dim) || windows.summed.test(dim);
-      // Of a convolution, what weights have; of their gradient, what they have.
+      // The channels of a convolution are those of the weights; those of the
+      // weights' gradient are the axes that it has.
       parts.channels[dim] =
           !isWindow && (parts.isWeightGradient
                             ? isKept
@@ -133,8 +134,8 @@ AxisOrder ChannelAxes::getAnyOrder(Value value) const {
 
 void ChannelAxes::set(Value value, const Flags &flags) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  // Memory without contents has no axes of its own: ops that mean different
-  // things may share it.
+  // Memory without contents does not determine axes: different ops may share
+  // it.
   if (!type || value.getDefiningOp<tensor::EmptyOp>() || type.getRank() < 3 ||
       type.getEncoding() || flags.none() ||
       !channels.try_emplace(value, flags).second)
@@ -154,7 +155,7 @@ void ChannelAxes::set(Value value, const Flags &flags) {
       worklist.push_back(user);
 }
 
-/// From what is known of some values to others: of dimensions, which are
+/// Propagates knowledge from some values to others: which dimensions are
 /// channels and which are not.
 void ChannelAxes::visitMaps(ArrayRef<Value> values, ArrayRef<AffineMap> maps,
                             Flags isChannel, Flags isOther) {
@@ -168,7 +169,7 @@ void ChannelAxes::visitMaps(ArrayRef<Value> values, ArrayRef<AffineMap> maps,
           dim && type.getDimSize(axis) != 1)
         (known->second.test(axis) ? isChannel : isOther).set(dim.getPosition());
   }
-  // What one value takes for a channel and another does not.
+  // Values disagree if a dimension is a channel of one and not of another.
   if (isChannel.anyCommon(isOther))
     return;
   for (auto [value, map] : llvm::zip_equal(values, maps)) {
@@ -186,7 +187,7 @@ void ChannelAxes::visitMaps(ArrayRef<Value> values, ArrayRef<AffineMap> maps,
   }
 }
 
-/// Axes of size one go either way.
+/// Axes of size one can be in either group.
 void ChannelAxes::visitReshape(Value joined, Value divided,
                                ArrayRef<ReassociationIndices> groups) {
   auto joinedType = cast<RankedTensorType>(joined.getType());
@@ -213,7 +214,7 @@ void ChannelAxes::visitReshape(Value joined, Value divided,
   }
 }
 
-/// Whether an op does the same with axes in another order.
+/// True if an op does the same with axes in another order.
 static bool canPermute(Operation *op) {
   if (auto generic = dyn_cast<linalg::GenericOp>(op))
     return generic.hasPureTensorSemantics() && op->getNumResults() == 1 &&
@@ -287,7 +288,7 @@ void ChannelAxes::visit(Operation *op) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// Whether elements follow each other in both tensors alike.
+/// True if elements have the same order in both tensors.
 bool ChannelAxes::keepsOrder(Value joined, Value divided,
                              ArrayRef<ReassociationIndices> groups) const {
   AxisOrder flat;
@@ -330,7 +331,7 @@ ChannelAxes::ChannelAxes(Block &block) : block(block) {
   for (Operation &op : block)
     if (isa<kernel::ContractOp>(op))
       worklist.push_back(&op);
-  // Convolutions first.
+  // Visit convolutions first.
   for (size_t next = 0; next < worklist.size(); ++next)
     visit(worklist[next]);
 }

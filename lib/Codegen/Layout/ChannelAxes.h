@@ -16,21 +16,21 @@
 
 namespace mp {
 
-/// What a convolution on tensors is made of, the gradient of its image, or that
-/// of its weights.
+/// The parts of a convolution on tensors, of the gradient of its image, or of
+/// that of its weights.
 struct ConvolutionParts {
-  /// The operands, a (0) or b (1): what is read by windows, and the weights, or
-  /// the gradient of the result.
+  /// The operands, a (0) or b (1): the one that is read by windows, and the
+  /// weights, or the gradient of the result.
   unsigned image, other;
-  /// Whether the result is the gradient of the weights.
+  /// True if the result is the gradient of the weights.
   bool isWeightGradient = false;
   /// The dimensions of channels; all others are pixels, taps or images.
   llvm::SmallBitVector channels;
 
   /// Absent if it is something else.
   static std::optional<ConvolutionParts> find(kernel::ContractOp op);
-  /// Whether an operand, or the result for the last of them, is an image; else
-  /// weights, whose axes stay.
+  /// True if an operand, or the result for the last of them, is an image;
+  /// otherwise it is weights, whose axes stay.
   bool isImage(kernel::ContractOp op, unsigned operand) const;
 };
 
@@ -44,23 +44,23 @@ mlir::RankedTensorType permute(mlir::RankedTensorType type,
 /// The axes of `order` that are not known to have size one.
 AxisOrder dropUnits(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> order);
 
-/// For each value of a block that belongs to convolutions, its axes in an order
-/// in which channels are last. Where convolutions say what channels are, other
-/// ops carry it on.
+/// The axes of each value of a block that belongs to convolutions, in an order
+/// in which channels are last. Convolutions define what channels are; other ops
+/// propagate it.
 class ChannelAxes {
 public:
   explicit ChannelAxes(mlir::Block &block);
 
-  /// Null where the order is the value's own, or no channels are known.
+  /// Null if the order is the value's own, or if no channels are known.
   const AxisOrder *getOrder(mlir::Value value) const {
     auto found = orders.find(value);
     return found == orders.end() ? nullptr : &found->second;
   }
   /// The same, with the value's own order for others.
   AxisOrder getAnyOrder(mlir::Value value) const;
-  /// Whether an op can run with channels last in all values that have them.
+  /// True if an op can run with channels last in all values that have them.
   bool isFlexible(mlir::Operation *op) const;
-  /// Whether a flexible op reads a value in that order: not if it is weights.
+  /// True if a flexible op reads a value in that order: false for weights.
   static bool isImage(mlir::OpOperand &use);
 
 private:

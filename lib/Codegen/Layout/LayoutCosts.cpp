@@ -1,12 +1,12 @@
-//===- LayoutCosts.cpp - What layouts cost --------------------------------===//
+//===- LayoutCosts.cpp - Costs of layouts ---------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Measured on processors with AVX-512, one thread, in the second cache. What
-// counts is how costs compare, which machines agree on better than on times.
+// Costs are measured on processors with AVX-512, one thread, in the second
+// cache. Only their ratios count, on which machines agree better than on times.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,17 +19,18 @@ using namespace mlir;
 namespace mp {
 
 namespace {
-/// For each element of 4 bytes that is read and written.
+/// Cost of each element of 4 bytes that is read and written.
 constexpr double transposed = 400;
-/// For each multiply-add of windows of one channel that slide along rows, and
-/// of such whose channels are last.
+/// Cost of each multiply-add of windows of one channel that slide along rows,
+/// and of those whose channels are last.
 constexpr double slid = 80, slidLast = 25;
-/// The same of sums over all pixels, which are one element after the other
+/// The same for sums over all pixels, which add one element after the other
 /// unless channels are last.
 constexpr double summed = 1000, summedLast = 35;
-/// For each multiply-add of other convolutions, less by Winograd's transforms.
+/// Cost of each multiply-add of other convolutions, and with Winograd's
+/// transforms.
 constexpr double multiplied = 17, transformed = 9;
-/// For each element that is read with a stride along memory.
+/// Cost of each element that is read with a stride along memory.
 constexpr double gathered = 200;
 } // namespace
 
@@ -51,7 +52,7 @@ int64_t getTransposeCost(Value value, ArrayRef<int64_t> order) {
   return int64_t(transposed * getWords(type));
 }
 
-/// The sizes of a contraction's dimensions, as far as operands tell.
+/// The sizes of a contraction's dimensions, as far as operands define them.
 static SmallVector<double> getSizes(kernel::ContractOp op) {
   SmallVector<double> sizes;
   SmallVector<int64_t> known = kernel::getStaticSizes(op);
@@ -72,7 +73,7 @@ static LayoutCost getCost(kernel::ContractOp op) {
   for (auto [dim, size] : llvm::enumerate(getSizes(op))) {
     products *= size;
     bool isKept = maps.back().isFunctionOfDim(dim);
-    // What makes products of matrices: channels that are not of all three.
+    // Channels that are not in all three make products of matrices.
     if (parts.channels.test(dim) && !(isKept && isOf(0, dim) && isOf(1, dim)))
       inner *= size;
   }
@@ -101,8 +102,8 @@ static LayoutCost getCost(kernel::ContractOp op) {
   return cost(isWinograd ? transformed : multiplied, multiplied);
 }
 
-/// Whether contractions alone read what an op only copies: they read the source
-/// themselves.
+/// True if only contractions read an op's result, which is a copy: they read
+/// the source themselves.
 static bool isFolded(linalg::GenericOp op) {
   auto yield = cast<linalg::YieldOp>(op.getBody()->getTerminator());
   auto argument = dyn_cast<BlockArgument>(yield.getOperand(0));
@@ -118,7 +119,8 @@ static bool isFolded(linalg::GenericOp op) {
   return isRead(op->getResult(0));
 }
 
-/// Copies in another order of axes, which the other layout may do without.
+/// The cost of copies in another order of axes, which the other layout may
+/// avoid.
 static LayoutCost getCost(linalg::GenericOp op, const ChannelAxes &axes) {
   LayoutCost cost;
   if (isFolded(op))
@@ -126,7 +128,7 @@ static LayoutCost getCost(linalg::GenericOp op, const ChannelAxes &axes) {
   auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
   if (!type || op.getNumParallelLoops() != op.getNumLoops())
     return cost;
-  // The order in which memory of a value goes through the op's dimensions.
+  // The order in which a value's memory goes through the op's dimensions.
   auto getDims = [&](Value value, AffineMap map, bool isLast) {
     auto valueType = cast<RankedTensorType>(value.getType());
     AxisOrder order = axes.getAnyOrder(value);

@@ -1,4 +1,4 @@
-//===- LayoutCosts.h - What layouts cost ------------------------*- C++ -*-===//
+//===- LayoutCosts.h - Costs of layouts -------------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,15 +12,15 @@
 
 namespace mp {
 
-/// Picoseconds of a core, about; sizes that are not known count as one.
+/// Approximate picoseconds of a core; sizes that are not known count as one.
 struct LayoutCost {
   int64_t asIs = 0, channelsLast = 0;
 };
 
-/// Of an op, as far as layouts make a difference.
+/// The cost of an op, as far as it depends on layouts.
 LayoutCost getLayoutCost(mlir::Operation *op, const ChannelAxes &axes);
 
-/// Of a tensor that is copied from one order to the other.
+/// The cost of copying a tensor from one order to the other.
 int64_t getTransposeCost(mlir::Value value, llvm::ArrayRef<int64_t> order);
 
 } // namespace mp

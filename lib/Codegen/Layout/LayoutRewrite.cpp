@@ -26,7 +26,7 @@ private:
   SmallVector<Value> get(ValueRange values) {
     return llvm::map_to_vector(values, [&](Value value) { return get(value); });
   }
-  /// What `result` is written to.
+  /// The tensor to which `result` is written.
   Value getDestination(Value value, Value result);
   Type getType(Value value);
   Value transpose(Value value, RankedTensorType type, ArrayRef<int64_t> order);
@@ -55,7 +55,7 @@ Value Rewriter::transpose(Value value, RankedTensorType type,
   SmallVector<OpFoldResult> sizes;
   for (int64_t axis : order)
     sizes.push_back(tensor::getMixedSize(builder, loc, value, axis));
-  // Where only axes of size one move, memory stays as it is.
+  // If only axes of size one move, memory stays as it is.
   auto from = cast<RankedTensorType>(value.getType());
   if (llvm::is_sorted(dropUnits(from, order)) && type.hasStaticShape()) {
     SmallVector<ReassociationIndices> all(1);
@@ -119,7 +119,7 @@ AffineMap Rewriter::permute(AffineMap map, Value value) {
                         map.getContext());
 }
 
-/// Dimensions in the order in which they first occur in maps; others behind.
+/// Dimensions in the order in which they first occur in maps; others come last.
 static SmallVector<unsigned> findOrder(ArrayRef<AffineMap> maps) {
   unsigned count = maps.front().getNumDims();
   llvm::SetVector<unsigned> order;
@@ -133,7 +133,7 @@ static SmallVector<unsigned> findOrder(ArrayRef<AffineMap> maps) {
   return order.takeVector();
 }
 
-/// The same of dimensions in another order.
+/// The same maps of dimensions in another order.
 static SmallVector<AffineMap> reorder(ArrayRef<AffineMap> maps,
                                       ArrayRef<unsigned> order) {
   SmallVector<AffineExpr> dims(order.size());
@@ -151,7 +151,8 @@ Operation *Rewriter::makeGeneric(linalg::GenericOp op) {
     maps.push_back(permute(op.getMatchingIndexingMap(operand), operand->get()));
   maps.push_back(
       permute(op.getIndexingMapMatchingResult(op->getResult(0)), result));
-  // Loops follow the memory of the result, then of what has most axes.
+  // Loops follow the memory of the result, then that of the operand with most
+  // axes.
   SmallVector<AffineMap> byRank(maps);
   std::rotate(byRank.begin(), byRank.end() - 1, byRank.end());
   std::stable_sort(byRank.begin() + 1, byRank.end(),
@@ -182,7 +183,7 @@ Operation *Rewriter::makeContract(kernel::ContractOp op) {
     operand = isResult ? getDestination(operand, op.getResult()) : get(operand);
   }
   SmallVector<unsigned> order = findOrder({maps.back(), maps[parts.image]});
-  // Sizes that no operand has are in the dimensions' order.
+  // Sizes that no operand has are in the order of the dimensions.
   SmallVector<Value> sizes;
   auto sources = op.getSizeSources();
   for (unsigned dim : order)

@@ -12,9 +12,8 @@
 
 namespace mp {
 
-/// Writes these ops, which are flexible and in the order of their block, for
-/// channels that are last. Values go from one order to the other where ops of
-/// both kinds use them.
+/// Rewrites these ops, which are flexible and in the order of their block, for
+/// channels that are last. Values are transposed if ops of both kinds use them.
 void rewriteChannelsLast(llvm::ArrayRef<mlir::Operation *> ops,
                          const ChannelAxes &axes);
 

@@ -1,4 +1,4 @@
-//===- Target.cpp - What code is made for ---------------------------------===//
+//===- Target.cpp - The target of code ------------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

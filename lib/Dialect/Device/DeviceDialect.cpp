@@ -82,7 +82,7 @@ LogicalResult mp::device::LaunchOp::verify() {
 LogicalResult
 mp::device::LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   Operation *found = symbols.lookupNearestSymbolFrom(*this, getKernelAttr());
-  // Kernels that the host emulates have left their module.
+  // Kernels that are emulated on the host have been moved out of their module.
   if (!found)
     found = symbols.lookupNearestSymbolFrom(
         *this, FlatSymbolRefAttr::get(getKernelAttr().getLeafReference()));

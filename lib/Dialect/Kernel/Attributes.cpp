@@ -1,4 +1,4 @@
-//===- Attributes.cpp - How contractions are computed ---------------------===//
+//===- Attributes.cpp - Attributes of contractions ------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -14,7 +14,7 @@ using namespace mlir;
 namespace mp::kernel {
 
 //===----------------------------------------------------------------------===//
-// What code that is shared may depend on
+// Properties that shared code may depend on
 //===----------------------------------------------------------------------===//
 
 /// Attributes of a contraction in a function of its own: fields of
@@ -23,8 +23,9 @@ constexpr llvm::StringLiteral inBoundsName = "kernel.in_bounds";
 constexpr llvm::StringLiteral minSizesName = "kernel.least_sizes";
 constexpr llvm::StringLiteral shallowName = "kernel.shallow";
 
-/// The type without static sizes; steps of one are kept, since they decide how
-/// elements are read: so are last sizes of one, as those of 1 x 1 weights.
+/// The type without static sizes. Steps of one are kept, since they decide how
+/// elements are read; last sizes of one, as those of 1 x 1 weights, are kept as
+/// well.
 static MemRefType forgetSizes(MemRefType type) {
   SmallVector<int64_t> shape(type.getShape());
   while (!shape.empty() && shape.back() == 1)
@@ -60,7 +61,7 @@ SmallVector<int64_t> getStaticSizes(ContractOp op) {
   return sizes;
 }
 
-/// Whether all values of a map's result are places of the operand.
+/// True if all values of a map's result are within the operand.
 bool isInBounds(const LinearForm &form, ArrayRef<int64_t> sizes,
                 int64_t operandSize) {
   if (form.getSingleDim() >= 0)
@@ -93,7 +94,7 @@ static bool isShallow(ContractOp op, ArrayRef<int64_t> sizes) {
   return true;
 }
 
-/// Sizes that differ by more share a function.
+/// A lower bound of a size: sizes with the same bound share a function.
 static int64_t getLeastSize(int64_t size) {
   if (ShapedType::isDynamic(size))
     return 0;
@@ -102,8 +103,8 @@ static int64_t getLeastSize(int64_t size) {
   return size <= maxFew ? minLong : maxFew + 1;
 }
 
-/// Whether leaving out `dim`, whose size is one, leaves dimensions alone only
-/// where they have the operand's size.
+/// True if the removal of `dim`, whose size is one, leaves dimensions alone
+/// only where they have the operand's size.
 static bool isRemovable(ContractOp op, unsigned dim, ArrayRef<int64_t> sizes) {
   for (auto [map, operand] :
        llvm::zip_equal(op.getMaps(), op.getMappedOperands()))
@@ -120,8 +121,8 @@ static bool isRemovable(ContractOp op, unsigned dim, ArrayRef<int64_t> sizes) {
   return true;
 }
 
-/// Where nothing else is counted together with a dimension, it is one line,
-/// however long: functions for sizes that are known suit all others.
+/// A dimension that is alone in its group is one line, however long: functions
+/// for sizes that are known suit all others.
 static void forgetLongLines(SharedContract &contract) {
   auto getOperands = [&](unsigned dim) {
     return std::tuple(contract.maps[0].isFunctionOfDim(dim),
@@ -138,7 +139,7 @@ static void forgetLongLines(SharedContract &contract) {
   }
 }
 
-/// Of a contraction that `annotate` has been called for.
+/// Reads the attributes of a contraction that `annotate` has been called for.
 static SharedContract read(ContractOp op) {
   SharedContract contract;
   contract.maps = op.getMaps();
@@ -246,8 +247,7 @@ ContractShape ContractShape::get(ContractOp op) {
   return shape;
 }
 
-/// Whether index pairs of both dimensions are places of one line, in all
-/// operands.
+/// True if index pairs of both dimensions are contiguous in all operands.
 bool ContractShape::follows(unsigned first, unsigned second) const {
   for (auto [type, map] : llvm::zip_equal(contract.types, contract.maps)) {
     if (!map.isFunctionOfDim(first) && !map.isFunctionOfDim(second))
@@ -310,7 +310,8 @@ void ContractShape::findGroups() {
   }
 }
 
-/// Lines of N that could be read in place each become batches.
+/// Makes batches of all dimensions of N but the last, if its lines can be read
+/// in place.
 void ContractShape::separateColumns() {
   auto &columns = groups[N];
   if (columns.size() < 2 || !hasFewRows() || !getRHS().bounds.empty() ||
@@ -325,7 +326,7 @@ void ContractShape::separateColumns() {
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// Of joined dimensions; zero where it is not known.
+/// A lower bound of joined dimensions; zero if none is known.
 int64_t ContractShape::getLeastSize(ArrayRef<unsigned> dims) const {
   int64_t product = 1;
   for (unsigned dim : dims)

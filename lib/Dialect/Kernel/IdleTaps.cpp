@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Of 3 x 3 taps that are 24 elements apart, eight lie outside of an image of
-// 14 x 14 for all results: what is outside is zero, and they add nothing.
+// If 3 x 3 taps are 24 elements apart, eight of them are outside of an image of
+// 14 x 14 for all results: elements outside are zero, and add nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,14 +20,14 @@ namespace mp::kernel {
 
 namespace {
 
-/// Of a dimension of the sum, the part that counts: `size` taps from `first`
-/// on. It is `axis` of operand `weight`, 0 or 1.
+/// The part of a dimension of the sum that counts: `size` taps from `first` on.
+/// It is `axis` of operand `weight`, 0 or 1.
 struct Taps {
   unsigned dim, weight, axis;
   int64_t first, size;
 };
 
-/// A contraction without the taps that read nothing.
+/// Removes the taps that read nothing from a contraction.
 struct CutIdleTaps : public OpRewritePattern<ContractOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -37,8 +37,8 @@ struct CutIdleTaps : public OpRewritePattern<ContractOp> {
 
 } // namespace
 
-/// The taps of `dim` that reach elements, if others do not. Places are those of
-/// `form`, of which there are `extent`.
+/// The taps of `dim` that reach elements, if others do not. `form` is the
+/// coordinate, `extent` the number of elements.
 static std::optional<Taps> findTaps(const LinearForm &form, unsigned dim,
                                     ArrayRef<int64_t> sizes, int64_t extent) {
   int64_t low = form.constant, high = form.constant;
@@ -123,7 +123,7 @@ LogicalResult CutIdleTaps::matchAndRewrite(ContractOp op,
 }
 
 void populateIdleTapPatterns(RewritePatternSet &patterns) {
-  // Behind all that reads through casts in front of weights.
+  // Applies after all patterns that fuse casts of weights.
   patterns.add<CutIdleTaps>(patterns.getContext(), /*benefit=*/0);
 }
 

@@ -128,7 +128,7 @@ SmallVector<std::pair<int, int>> ContractOp::getSizeSources() {
   unsigned numDims = maps.front().getNumDims();
   SmallVector<std::pair<int, int>> sources(numDims, {-1, -1});
   SmallVector<Value> operands = getMappedOperands();
-  // A static size beats one that has to be asked for.
+  // A static size is better than one that has to be computed.
   for (bool wantStatic : {true, false})
     for (auto [index, map] : llvm::enumerate(maps))
       for (auto [position, expr] : llvm::enumerate(map.getResults())) {
@@ -147,7 +147,7 @@ SmallVector<std::pair<int, int>> ContractOp::getSizeSources() {
   return sources;
 }
 
-/// Whether the maps are linear, fit the operands and agree about sizes.
+/// Verifies that the maps are linear, fit the operands and agree about sizes.
 static LogicalResult verifyMaps(ContractOp op) {
   SmallVector<AffineMap> maps = op.getMaps();
   SmallVector<Value> operands = op.getMappedOperands();
@@ -197,7 +197,7 @@ static LogicalResult verifyMaps(ContractOp op) {
   return success();
 }
 
-/// Which dimensions an expression that verifyMaps has seen depends on.
+/// The dimensions that an expression depends on; verifyMaps has checked it.
 static llvm::SmallBitVector getDims(AffineExpr expr, unsigned numDims) {
   llvm::SmallBitVector dims(numDims);
   if (std::optional<LinearForm> form = getLinearForm(expr, numDims))
@@ -206,7 +206,8 @@ static llvm::SmallBitVector getDims(AffineExpr expr, unsigned numDims) {
   return dims;
 }
 
-/// Whether every element of c has one place, and extras one element for each.
+/// Verifies that every element of c has one place, and extras one element for
+/// each.
 static LogicalResult verifyDestination(ContractOp op) {
   SmallVector<AffineMap> maps = op.getMaps();
   unsigned numDims = maps.front().getNumDims();
@@ -228,7 +229,7 @@ static LogicalResult verifyDestination(ContractOp op) {
   return success();
 }
 
-/// Whether only f32 is rounded, and to 16 bit.
+/// Verifies that only f32 is rounded, and to 16 bits.
 static LogicalResult verifyRounding(ContractOp op) {
   for (unsigned operand : {0u, 1u}) {
     Type rounding = op.getRounding(operand);
@@ -275,7 +276,7 @@ LogicalResult ContractOp::verifyRegions() {
     return emitOpError() << "expected an epilogue of the arguments ("
                          << expected << "), got (" << block.getArgumentTypes()
                          << ")";
-  // It is applied to vectors.
+  // The epilogue is applied to vectors.
   for (Operation &op : block.without_terminator())
     if (!OpTrait::hasElementwiseMappableTraits(&op) &&
         !op.hasTrait<OpTrait::ConstantLike>())
@@ -306,7 +307,8 @@ void ContractOp::getEffects(
   }
 }
 
-/// Elements of c that the map does not lead to keep their values.
+/// True if every element of c is overwritten; elements that the map does not
+/// reach keep their values.
 static bool overwritesAll(ContractOp op) {
   return llvm::all_of(op.getMaps().back().getResults(),
                       [](AffineExpr expr) { return isa<AffineDimExpr>(expr); });

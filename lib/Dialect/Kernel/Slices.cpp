@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The gradient of a strided convolution's weights is a convolution, too, whose
-// result has room for more taps than there are: the rest is sliced away. Where
-// only c says how big a dimension is, a smaller c is all that is needed.
+// result has room for more taps than exist: the rest is sliced away. If only c
+// defines the size of a dimension, a smaller c is sufficient.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ using namespace mlir;
 
 namespace mp::kernel {
 
-/// Whether other dimensions of operands than c's have the size of `dim`, or
+/// True if operands other than c have a dimension with the size of `dim`, or if
 /// extra operands, which are read within bounds, depend on it.
 static bool isSizedByOthers(ContractOp op, unsigned dim) {
   SmallVector<AffineMap> maps = op.getMaps();
@@ -34,14 +34,15 @@ static bool isSizedByOthers(ContractOp op, unsigned dim) {
 
 namespace {
 
-/// What a contraction has to compute where only a slice of c is used.
+/// The part of a contraction that is computed if only a slice of c is used.
 struct Slice {
-  /// Of c, and for each dimension of the iteration its first value.
+  /// The sizes of c, and each dimension of the iteration as that of the slice
+  /// plus its first value.
   SmallVector<OpFoldResult> sizes;
   SmallVector<AffineExpr> dims;
 };
 
-/// A contraction, and a slice that is all that uses it.
+/// Slices a contraction whose only use is a slice.
 struct SliceContract : public OpRewritePattern<tensor::ExtractSliceOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -51,7 +52,7 @@ struct SliceContract : public OpRewritePattern<tensor::ExtractSliceOp> {
 
 } // namespace
 
-/// What `op` needs of `contract`, if it can be had without the rest.
+/// The slice of `contract` that `op` needs, if it can be computed alone.
 static FailureOr<Slice> findSlice(tensor::ExtractSliceOp op,
                                   ContractOp contract,
                                   SmallVector<OpFoldResult> have) {
@@ -92,7 +93,8 @@ LogicalResult SliceContract::matchAndRewrite(tensor::ExtractSliceOp op,
   auto slice = findSlice(op, contract, init.getMixedSizes());
   if (failed(slice))
     return b.notifyMatchFailure(op, "operands have the sizes of all");
-  // Its operands are there at its own place, and sizes that are not known.
+  // The operands exist where the contraction is, and so do sizes that are not
+  // static.
   b.setInsertionPoint(contract);
   Type element = op.getType().getElementType();
   Value c = tensor::EmptyOp::create(b, init.getLoc(), slice->sizes, element);

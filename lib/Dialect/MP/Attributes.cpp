@@ -1,4 +1,4 @@
-//===- Attributes.cpp - What passes tell each other -----------------------===//
+//===- Attributes.cpp - Attributes of precision passes --------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,7 +30,7 @@ void MPDialect::registerAttributes() {
 // Syntax
 //===----------------------------------------------------------------------===//
 
-/// ` = "text"`, behind a key.
+/// ` = "text"`, after a key.
 static ParseResult parseText(AsmParser &parser, StringAttr &text) {
   std::string value;
   if (parser.parseEqual() || parser.parseString(&value))
@@ -190,7 +190,7 @@ void PolicyAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-/// ` = word` of an enumeration, behind `, key`.
+/// ` = word` of an enumeration, after `, key`.
 template <typename Enum>
 static ParseResult parseWord(AsmParser &parser, StringRef key,
                              StringRef expected, Enum &value,
@@ -239,7 +239,7 @@ template <typename T> static bool is(Attribute attribute) {
   return isa<T>(attribute);
 }
 
-/// A text and where it stands.
+/// True if it is a text and its position.
 static bool isEntry(Attribute attribute) {
   auto pair = dyn_cast<ArrayAttr>(attribute);
   return pair && pair.size() == 2 &&
@@ -323,7 +323,7 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 namespace {
 
-/// Where an attribute may stand.
+/// The ops that an attribute may be on.
 enum class Place : uint8_t { Module, Inside, Any };
 
 struct Rule {
@@ -418,7 +418,7 @@ void addHazard(Operation *node, StringRef reason) {
                   HazardAttr::get(context, StringAttr::get(context, reason)));
 }
 
-/// The text with what `getText` says of each value in the value's place.
+/// The text, in which each value is replaced by the result of `getText`.
 static std::string fillIn(StringRef text, ArrayAttr values,
                           llvm::function_ref<std::string(Attribute)> getText) {
   std::string filled;

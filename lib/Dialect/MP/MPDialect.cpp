@@ -79,7 +79,7 @@ LogicalResult UpdateScaleOp::verify() {
   if (getHysteresis() < 1)
     return emitOpError() << "expected a hysteresis of at least 1, got "
                          << getHysteresis();
-  // What fp32 cannot hold as a normal number is no bound in it.
+  // A bound must be a normal number of fp32.
   constexpr double least = 0x1p-126, most = 0x1.fffffep127;
   if (!(floor >= least && floor <= cap && cap <= most))
     return emitOpError() << "expected 2^-126 <= floor <= cap, finite in f32, "

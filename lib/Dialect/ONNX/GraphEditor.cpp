@@ -18,7 +18,7 @@ GraphOp getMainGraph(ModuleOp module) {
 }
 
 /// A ValueInfoProto, in the form that import gives it; without a type if the
-/// value is no tensor.
+/// value is not a tensor.
 DictionaryAttr GraphEditor::describe(StringRef name, Type type,
                                      ArrayRef<StringRef> sizes) {
   auto field = [&](StringRef key, Attribute value) {

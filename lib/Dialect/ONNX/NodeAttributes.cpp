@@ -1,4 +1,4 @@
-//===- NodeAttributes.cpp - What a node has beside its operator -----------===//
+//===- NodeAttributes.cpp - Node-specific attributes ----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,7 +29,7 @@ Attribute NodeAttributes::unpack(StringRef name, Attribute value) {
              : value;
 }
 
-/// The names of nodes and results, which everybody asks for, come last.
+/// The names of nodes and results, which are read most, come last.
 Attribute NodeAttributes::get(StringRef name) const {
   for (const NamedAttribute &entry : llvm::reverse(entries))
     if (entry.getName().getValue() == name)
@@ -64,7 +64,7 @@ void NodeAttributes::set(StringAttr name, Attribute value) {
   if (place == entries.end()) {
     if (!value)
       return;
-    // As many as a node has at the end of the precision passes.
+    // The usual number of a node at the end of the precision passes.
     constexpr size_t usual = 7;
     if (entries.empty())
       entries.reserve(usual);

@@ -31,7 +31,7 @@ static NodeAttributes &get(Operation *op) {
   return get(op->getPropertiesStorage());
 }
 
-/// Null if there are none.
+/// Null if the op has no attributes.
 static DictionaryAttr getDictionary(Operation *op) {
   SmallVector<NamedAttribute> all = get(op).getAll();
   return all.empty() ? DictionaryAttr()
@@ -78,8 +78,8 @@ public:
   void populateDefaultAttrs(const OperationName &, NamedAttrList &) override {}
   void printAssembly(Operation *op, OpAsmPrinter &printer, StringRef) override;
   LogicalResult verifyInvariants(Operation *op) override {
-    // What other dialects keep on a node is no discardable attribute, which
-    // MLIR would have them verify.
+    // Attributes of other dialects on a node are not discardable attributes,
+    // which MLIR would have these dialects verify.
     for (NamedAttribute entry : get(op).getEntries())
       if (Dialect *owner = entry.getNameDialect();
           owner && owner != op->getDialect() &&
@@ -157,7 +157,7 @@ struct NodeBytecode : public BytecodeOpInterface::FallbackModel<NodeBytecode> {
 
 } // namespace
 
-/// The generic form, but for the place of the properties.
+/// Prints the generic form, except for the place of the properties.
 void NodeOperation::printAssembly(Operation *op, OpAsmPrinter &printer,
                                   StringRef) {
   printer.getStream() << '"';

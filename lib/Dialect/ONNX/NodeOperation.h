@@ -19,7 +19,7 @@ mlir::RegisteredOperationName registerNodeOperation(mlir::Dialect &dialect,
                                                     llvm::StringRef name,
                                                     mlir::TypeID typeID);
 
-/// Asks the schema in force.
+/// Verifies the node against the schema in force.
 llvm::LogicalResult verifyNode(mlir::Operation *op);
 
 } // namespace mp::onnxir

@@ -48,7 +48,7 @@ ArrayRef<int64_t> getInts(Operation *node, StringRef name) {
   return value ? value.asArrayRef() : ArrayRef<int64_t>();
 }
 
-/// The value of an initializer or Constant; null for every other one.
+/// The value of an initializer or Constant; null for every other value.
 static Attribute getConstantValue(Value value) {
   Operation *op = value.getDefiningOp();
   Attribute held;
@@ -61,7 +61,7 @@ static Attribute getConstantValue(Value value) {
   return held;
 }
 
-/// Integers that lie in the model's file.
+/// The integers of a tensor whose data are in the model's file.
 static std::optional<SmallVector<int64_t>>
 readStoredInts(DenseResourceElementsAttr elements) {
   AsmResourceBlob *blob = elements.getRawHandle().getBlob();
@@ -123,7 +123,7 @@ std::optional<double> getConstantFloat(Value value) {
 // Metadata
 //===----------------------------------------------------------------------===//
 
-/// Looks into `metadata_props` of a dictionary of fields.
+/// Searches `metadata_props` in a dictionary of fields.
 static std::optional<StringRef> getMetadata(DictionaryAttr fields,
                                             StringRef key) {
   auto properties =
@@ -154,7 +154,7 @@ std::optional<StringRef> getModelMetadata(ModuleOp module, StringRef key) {
 // UniqueNames
 //===----------------------------------------------------------------------===//
 
-/// An attribute may have a type beside its text.
+/// Drops the type that an attribute may have in addition to its text.
 void UniqueNames::add(Space &space, StringAttr name) {
   if (!name || name.empty())
     return;
@@ -165,7 +165,7 @@ void UniqueNames::add(Space &space, StringAttr name) {
 
 UniqueNames::UniqueNames(ModuleOp module) : context(module.getContext()) {
   auto nameKey = StringAttr::get(context, attr::name);
-  // A table that grows moves all that it has.
+  // Count the ops first: a table that grows moves its entries.
   size_t count = 0;
   module.walk([&](Operation *) { ++count; });
   nodes.taken.reserve(2 * count);

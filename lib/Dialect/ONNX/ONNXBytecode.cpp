@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Without an encoding of its own an attribute goes into bytecode as text, and
-// the data of a resource that only such text names is left behind. So the
-// attributes that may hold big constants write their parts one by one.
+// An attribute without an encoding of its own goes into bytecode as text, and
+// the data of a resource that only such text names is lost. Attributes that may
+// hold big constants therefore write their parts one by one.
 //
 //===----------------------------------------------------------------------===//
 

@@ -37,9 +37,9 @@ public:
       : op(op), schema(schema), bindings(schema.typeVariables.size()) {}
 
   LogicalResult verify();
-  /// Operands and results by number alone.
+  /// Verifies the numbers of operands and results.
   LogicalResult verifyCounts();
-  /// The same without a word.
+  /// The same without a diagnostic.
   bool hasCounts() const;
 
 private:
@@ -60,7 +60,7 @@ private:
 
 } // namespace
 
-/// Where `type` stands in the lattice of TypeSet; absent for other types.
+/// The position of `type` in the lattice of TypeSet; absent for other types.
 static std::optional<std::pair<TypeShape, ElementKind>> classify(Type type) {
   auto wrap =
       [](TypeShape shape,
@@ -90,7 +90,7 @@ static bool sameKind(Type lhs, Type rhs) {
   return !left || !right || left == right;
 }
 
-/// How few and how many there may be.
+/// The minimum and maximum number of values.
 static std::pair<unsigned, unsigned>
 getBounds(ArrayRef<FormalParameter> formals) {
   unsigned least = 0, most = formals.size();
@@ -290,9 +290,9 @@ LogicalResult verifyNode(Operation *op) {
       cast<ONNXDialect>(op->getDialect())->getFamily(op->getName());
   std::optional<int64_t> opset = getOpset(op, family->domain);
   const OpSchema *schema = getSchemaAt(*family, opset);
-  // An op outside its own opsets is a runtime's extension: its schema is a
-  // good guess, not a law. But what computes with operands by their numbers
-  // relies on there being as many as one of the versions has.
+  // An op outside its own opsets is a runtime's extension: its schema is only a
+  // guess. But passes that access operands by their numbers rely on as many of
+  // them as one of the versions has.
   if (!opset || *opset < schema->since) {
     bool isKnown = llvm::any_of(family->getVersions(), [&](const auto &known) {
       return NodeVerifier(op, *known).hasCounts();

@@ -26,7 +26,7 @@ std::optional<int64_t> getOpset(Operation *op, StringRef domain) {
   for (Operation *scope = op; scope && !imports; scope = scope->getParentOp())
     imports = scope->getAttrOfType<ArrayAttr>(attr::opsets);
   if (!imports) {
-    // A fragment of IR that says nothing means the newest.
+    // A fragment of IR without imports has the newest opset.
     auto *dialect = op->getContext()->getLoadedDialect<ONNXDialect>();
     int newest = dialect->getSchemas().getNewestOpset(domain);
     return newest ? newest : 1;

@@ -100,7 +100,7 @@ AllReduceOp::bufferize(RewriterBase &rewriter,
   auto type = cast<MemRefType>(buffer->getType());
   Value line = *buffer;
   bool isLine = type.getLayout().isIdentity();
-  // Of a part of something else, a copy is one line.
+  // A part of other memory is copied: the copy is one line.
   if (!isLine) {
     auto own = MemRefType::get(type.getShape(), type.getElementType());
     SmallVector<Value> sizes;
@@ -117,7 +117,7 @@ AllReduceOp::bufferize(RewriterBase &rewriter,
         bufferization::getBuffer(rewriter, getRows(), options, state);
     if (failed(found))
       return failure();
-    // Else all rows travel.
+    // Without them, all rows are sent.
     if (cast<MemRefType>(found->getType()).getLayout().isIdentity())
       rows = *found;
   }

@@ -17,8 +17,8 @@
 
 namespace mp::kernel {
 
-/// Writes the loops of `op`, which is alone in its function, in its place.
-/// Fails after an error where its config does not fit.
+/// Replaces `op`, which is alone in its function, by its loops. Fails after an
+/// error if its config does not fit.
 mlir::LogicalResult lowerContract(ContractOp op);
 
 } // namespace mp::kernel

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One loop nest for each linalg op on memrefs: dimensions that all operands
-// hold contiguously are one, the innermost loop runs over contiguous memory,
-// reductions over it accumulate in registers, and loops of enough work are
-// runtime.parallel. How work is divided does not depend on the number of
-// threads.
+// Makes one loop nest of each linalg op on memrefs: dimensions that all
+// operands hold contiguously are joined, the innermost loop runs over
+// contiguous memory, reductions over it accumulate in registers, and loops of
+// enough work are runtime.parallel. The division of work does not depend on the
+// number of threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,8 @@
 namespace mp {
 
 /// Replaces `op`, whose operands are memrefs; inside of a runtime.parallel,
-/// without further parallel loops. Ranges of these have about so many elements.
+/// without further parallel loops. Ranges of these have about `rangeElements`
+/// elements.
 mlir::LogicalResult lowerToLoops(mlir::RewriterBase &rewriter,
                                  mlir::linalg::LinalgOp op,
                                  int64_t rangeElements);

@@ -17,17 +17,17 @@ class SymbolTableCollection;
 
 namespace mp {
 
-/// Ops of the runtime dialect and allocations as calls of
+/// Adds patterns that make ops of the runtime dialect and allocations calls of
 /// include/mp-opt/Runtime/Runtime.h.
 void populateRuntimeToLLVMPatterns(const mlir::LLVMTypeConverter &converter,
                                    mlir::RewritePatternSet &patterns);
 
-/// runtime.scratch alone.
+/// Adds only the pattern of runtime.scratch.
 void populateScratchToLLVMPatterns(const mlir::LLVMTypeConverter &converter,
                                    mlir::RewritePatternSet &patterns);
 
-/// Rounding of f32 to bf16, and back, in integers: exact for subnormals and
-/// NaNs on every processor.
+/// Adds patterns that round f32 to bf16, and convert back, in integers: they
+/// are exact for subnormals and NaNs on every processor.
 void populateBFloat16Patterns(mlir::RewritePatternSet &patterns);
 
 } // namespace mp

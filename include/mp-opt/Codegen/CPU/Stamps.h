@@ -12,11 +12,10 @@
 
 namespace mp {
 
-/// Puts stamps into the function `main` of buffers: one at its begin, and one
-/// behind each op that is going to be a kernel. Says on the module which nodes
-/// each of these is for, and what it moves and computes: multiply-adds of
-/// 16-bit factors are those of `tensor`. Nothing is said of sizes that are not
-/// known.
+/// Inserts stamps into the function `main` of buffers: one at its begin, and
+/// one after each op that becomes a kernel. Attributes of the module list the
+/// nodes of each stamp, and the bytes and operations: multiply-adds of 16-bit
+/// factors count as `tensor`. Work of sizes that are not known is left out.
 void insertStamps(mlir::ModuleOp module);
 
 } // namespace mp

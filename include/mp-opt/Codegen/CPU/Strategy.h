@@ -1,4 +1,4 @@
-//===- Strategy.h - How contractions are computed ---------------*- C++ -*-===//
+//===- Strategy.h - Choice of a strategy for contractions -------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,12 +14,12 @@
 namespace mp::kernel {
 
 /// Chooses the strategy of a contraction on memrefs for a processor. `numbers`
-/// are the target's, or those that a test wants.
+/// are the target's, or those of a test.
 ConfigAttr selectStrategy(ContractOp op, const Target &target,
                           const TargetNumbers &numbers);
 
-/// Fails, after an error, where `op`, which is on memrefs, has no config, or
-/// one that does not fit what it computes.
+/// Fails, after an error, if `op`, which is on memrefs, has no config, or one
+/// that does not fit it.
 mlir::LogicalResult verifyStrategy(ContractOp op);
 
 } // namespace mp::kernel

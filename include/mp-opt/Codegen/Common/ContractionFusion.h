@@ -1,4 +1,4 @@
-//===- ContractionFusion.h - What is done in passing by kernels -*- C++ -*-===//
+//===- ContractionFusion.h - Fusion with contractions -----------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,11 +14,12 @@
 
 namespace mp {
 
-/// Where functions return what arguments that are states become.
+/// Maps arguments that are states to the operands by which functions return the
+/// next states.
 using NextStates = llvm::DenseMap<mlir::Value, mlir::OpOperand *>;
 NextStates findNextStates(mlir::Operation *root);
 
-/// What contractions may not do in passing.
+/// Restrictions of the fusion with contractions.
 struct FusionLimits {
   NextStates states;
   /// States in f32 whose updates stay elementwise ops of their own: those that
@@ -28,10 +29,10 @@ struct FusionLimits {
   static FusionLimits find(mlir::Operation *root, bool keepsUpdates);
 };
 
-/// Of contractions on tensors: transposes and casts in front of one become part
-/// of its maps and types, an elementwise op behind it its epilogue; what is
-/// sliced away behind it is not computed, nor are taps that read nothing.
-/// `limits` outlives the patterns.
+/// Adds patterns for contractions on tensors. Transposes and casts before one
+/// become part of its maps and types, and an elementwise op after it becomes
+/// its epilogue. Elements that are sliced away after it are not computed, nor
+/// are taps that read nothing. `limits` must outlive the patterns.
 void populateContractionFusionPatterns(mlir::RewritePatternSet &patterns,
                                        const FusionLimits &limits);
 

@@ -12,14 +12,14 @@
 
 namespace mp {
 
-/// Makes elementwise ops on tensors a part of their only reader, unless a
-/// vector that is dear would be computed for each element that it is spread to.
-/// Reshapes in between go through what they are behind.
+/// Makes elementwise ops on tensors a part of their only reader, unless an
+/// expensive vector would be computed for each element that it is spread to.
+/// Reshapes between them move through the ops before them.
 void fuseElementwise(mlir::func::FuncOp function);
 
-/// Gives each reader of an elementwise op on tensors an op of its own, to be
-/// fused with it, where that moves fewer bytes, keeps no more memory and costs
-/// little arithmetic. Ops with a single reader are to be fused before.
+/// Gives each reader of an elementwise op on tensors its own copy of the op, to
+/// be fused with it, if that moves fewer bytes, keeps no more memory and costs
+/// little arithmetic. Ops with a single reader must be fused before.
 void recomputeElementwise(mlir::func::FuncOp function);
 
 } // namespace mp

@@ -12,11 +12,11 @@
 
 namespace mp {
 
-/// `math.exp` of f32, on scalars and vectors, for all arguments: subnormal
-/// results are there, 0 and infinity where they belong, NaN stays. Within 1
-/// unit in the last place. It comes before MLIR's, which gives 0 for subnormal
-/// results and takes twice as many instructions. With `isAVX512`, vectors of 16
-/// take fewer still.
+/// Expands `math.exp` of f32, on scalars and vectors, for all arguments:
+/// results may be subnormal, 0 or infinity, and NaN stays. Errors are within 1
+/// unit in the last place. The pattern has priority over MLIR's, which gives 0
+/// for subnormal results and takes twice as many instructions. With `isAVX512`,
+/// vectors of 16 take fewer still.
 void populateExponentialPattern(mlir::RewritePatternSet &patterns,
                                 bool isAVX512 = false);
 

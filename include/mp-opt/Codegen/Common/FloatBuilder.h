@@ -15,7 +15,7 @@
 
 namespace mp {
 
-/// Builds on scalars and vectors of one type.
+/// Builds arithmetic on scalars and vectors of one type.
 struct FloatBuilder {
   mlir::PatternRewriter &b;
   mlir::Location loc;

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What loops of every target are made from: the dimensions of a linalg op on
-// memrefs, as few as memory allows, and the one along which memory runs.
+// The common base of the loops of all targets: the dimensions of a linalg op on
+// memrefs, as few as memory allows, and the one along which memory is
+// contiguous.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,22 +36,22 @@ public:
       : b(rewriter), loc(op.getLoc()), op(op) {}
 
 protected:
-  /// Of the op; comes first.
+  /// Reads the op; to be called first.
   void read();
   /// Joins dimensions that all operands hold contiguously.
   void mergeDims();
   /// The dimension that most operands hold contiguously; outputs count more.
   unsigned chooseInner();
-  /// Whether a dimension has one index.
+  /// True if a dimension has one index.
   bool isUnit(unsigned dim) const {
     return getConstantIntValue(dims[dim].extent) == 1;
   }
 
   llvm::SmallVector<mlir::Value> getIndices(const LoopOperand &operand);
-  /// The body at the current indices; `sums` stand for the outputs' elements,
-  /// which are loaded if there are none.
+  /// Emits the body at the current indices; `sums` replace the outputs'
+  /// elements, which are loaded if it is empty.
   llvm::SmallVector<mlir::Value> emitBody(llvm::ArrayRef<mlir::Value> sums);
-  /// To the output's place at the current indices.
+  /// Stores to the output's place at the current indices.
   void store(unsigned output, mlir::Value value);
 
   mlir::Value index(mlir::OpFoldResult value) {
@@ -65,9 +66,9 @@ protected:
   llvm::SmallVector<LoopOperand> operands;
   /// The current index of each dimension.
   llvm::SmallVector<mlir::Value> indices;
-  /// Whether the body asks for indices of the op's dimensions.
+  /// True if the body reads indices of the op's dimensions.
   bool usesIndex = false;
-  /// Whether terms are added as they come, and not in any order.
+  /// True if terms are added in their order, and not in any other.
   bool keepsOrder = false;
 
 private:

@@ -21,12 +21,12 @@ struct Access {
   bool isWrite;
 };
 
-/// All accesses of an op and of what is inside, to memory from outside of it.
-/// The control words are not among them: kernels do not read what others write
+/// All accesses of an op and of the ops inside, to memory from outside of it.
+/// The control words are not included: kernels do not read what others write
 /// there.
 llvm::SmallVector<Access> findAccesses(mlir::Operation *op);
 
-/// Whether one writes what the other touches: their order counts.
+/// True if one writes memory that the other touches: their order counts.
 bool areInConflict(llvm::ArrayRef<Access> first, llvm::ArrayRef<Access> second);
 
 } // namespace mp

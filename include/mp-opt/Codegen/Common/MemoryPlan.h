@@ -13,13 +13,14 @@
 namespace mp {
 
 /// Makes buffers of known size that `main` allocates and frees views of one
-/// arena, at multiples of `alignment` bytes; those that do not live at the same
-/// time share their places, but on a device those of one place, for which
-/// kernels would wait. The module's `mp.arena` is its size in bytes.
+/// arena, at multiples of `alignment` bytes. Buffers that do not live at the
+/// same time share their places. On a device, buffers of at most `alignment`
+/// bytes do not, since kernels would wait for each other. The module's
+/// `mp.arena` is the arena's size in bytes.
 void planMemory(mlir::ModuleOp module, int64_t alignment, bool forDevice);
 
-/// What a memref is a view of: memory of its own, or what memory planning has
-/// handed out.
+/// The memory that a memref is a view of: memory of its own, or memory that
+/// memory planning has handed out.
 mlir::Value getRoot(mlir::Value memref);
 
 } // namespace mp

@@ -30,7 +30,7 @@ struct MemoryRange {
   }
 };
 
-/// Whether `op`, or what is inside, may write there.
+/// True if `op`, or an op inside, may write there.
 bool mayWrite(mlir::Operation *op, const MemoryRange &range);
 
 } // namespace mp

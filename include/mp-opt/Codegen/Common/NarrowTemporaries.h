@@ -1,4 +1,4 @@
-//===- NarrowTemporaries.h - Widened where it is read -----------*- C++ -*-===//
+//===- NarrowTemporaries.h - Widening moved to readers ----------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,9 @@
 
 namespace mp {
 
-/// Of linalg ops and contractions on tensors in `root`: one that ends with
-/// widening 16 bit to f32 stores 16 bit, where all that read it can widen it.
+/// Makes linalg ops and contractions on tensors in `root` that end with
+/// widening 16 bits to f32 store the 16 bits, if all their readers can widen
+/// them.
 void narrowTemporaries(mlir::Operation *root);
 
 } // namespace mp

@@ -13,10 +13,10 @@
 namespace mp::kernel {
 
 /// Moves every contraction of `module`, which is on memrefs, to a function with
-/// dynamic sizes, one for all that differ in sizes only; what static sizes tell
-/// is left there in attributes (SharedContract). Where the config says that an
-/// operand is cached, the function's last argument is the cache entry. The
-/// module's `mp.kept` is the number of these.
+/// dynamic sizes, one for all that differ in sizes only; attributes there keep
+/// the properties that follow from static sizes (SharedContract). If the config
+/// says that an operand is cached, the function's last argument is the cache
+/// entry. The module's `mp.kept` is the number of cache entries.
 void outlineContracts(mlir::ModuleOp module);
 
 } // namespace mp::kernel

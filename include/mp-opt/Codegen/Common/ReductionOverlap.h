@@ -13,13 +13,13 @@
 namespace mp {
 
 /// Moves each `runtime.reduce_wait` down to the first op that touches its
-/// memory: what is computed in between overlaps with communication. Before
-/// memory is freed and has places.
+/// memory: the computation in between overlaps with communication. Runs before
+/// memory is freed and planned.
 void delayWaits(mlir::func::FuncOp function);
 
-/// For devices, behind that: the members of a bucket are handed over together,
-/// where the last one is ready, with all their rows; and waits for what has
-/// started follow the first one.
+/// For devices, to be called after that: the members of a bucket are handed
+/// over together, where the last one is ready, with all their rows; and waits
+/// for reductions that have started follow the first one.
 void gatherReductions(mlir::func::FuncOp function);
 
 } // namespace mp

@@ -13,10 +13,10 @@
 
 namespace mp {
 
-/// Copies the op of `value`, and of all that it is computed of, to the
+/// Copies the op of `value`, and all ops that it is computed from, to the
 /// builder's place, in the order of computation, unless `mapping` knows them.
-/// `findArgument` gives what stands for a value that is not computed again, and
-/// null for others.
+/// `findArgument` returns the replacement of a value that is not computed
+/// again, and null for others.
 void rematerialize(mlir::OpBuilder &b, mlir::IRMapping &mapping,
                    mlir::Value value,
                    llvm::function_ref<mlir::Value(mlir::Value)> findArgument);

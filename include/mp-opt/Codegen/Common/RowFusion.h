@@ -1,5 +1,4 @@
-//===- RowFusion.h - Reductions and what surrounds them, row by row -*- C++
-//-*-===//
+//===- RowFusion.h - Fusion of row-wise reductions --------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,12 +13,13 @@
 
 namespace mp {
 
-/// What stays in caches while it is read several times, in elements.
+/// The sizes of rows that stay in caches while they are read several times, in
+/// elements.
 struct RowLimits {
-  /// A row, or a block of rows, of the first cache.
+  /// The size of a row, or of a block of rows, in the first cache.
   int64_t rowElements;
-  /// A block of the fewest rows, a line of memory each. Zero: rows are computed
-  /// one by one, as threads of GPUs do.
+  /// The size of a block of the fewest rows, a line of memory each. Zero: rows
+  /// are computed one by one, as threads of GPUs do.
   int64_t blockElements;
 };
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A branch or an iteration hands a tensor on without a copy: what two branches
-// yield in one place has one buffer for bufferization, and so does everything
-// else that they yield in other places.
+// A branch or an iteration hands a tensor on without a copy: the values that
+// two branches yield in one place have one buffer for bufferization, and so do
+// all values that they yield in other places.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ public:
   explicit SharedTensors(mlir::func::FuncOp function);
 
   /// The same for all tensors that branches or iterations make one buffer of;
-  /// null for a tensor that no one hands on. A tensor and its view are no such
-  /// group: bufferization copies one of these where it has to.
+  /// null for a tensor that no op hands on. A tensor and its view are not such
+  /// a group: bufferization copies one of these where it has to.
   const void *getGroup(mlir::Value tensor) const;
 
 private:
@@ -33,7 +33,7 @@ private:
   void join(mlir::ValueRange left, mlir::ValueRange right);
 
   llvm::EquivalenceClasses<void *> classes;
-  /// In classes of these, a branch or an iteration hands a tensor on.
+  /// Tensors in whose classes a branch or an iteration hands a tensor on.
   llvm::SmallVector<mlir::Value> handedOn;
   llvm::DenseSet<const void *> groups;
 };

@@ -13,10 +13,10 @@
 namespace mp {
 
 /// Makes two ops of each linalg reduction on tensors across many rows whose
-/// columns are neighbours in memory: one that reduces parts of the rows, which
-/// are the outer axes, and one that reduces the parts. Each sum then goes
-/// through about the square root of its terms, so that it loses fewer digits,
-/// and parts are tasks of threads. Parts follow from sizes alone.
+/// columns are neighbours in memory: one reduces parts of the rows, which are
+/// the outer axes, and one reduces the parts. Each sum then has about the
+/// square root of its terms and loses fewer digits, and parts are tasks of
+/// threads. Parts depend on sizes alone.
 void splitSums(mlir::func::FuncOp function);
 
 } // namespace mp

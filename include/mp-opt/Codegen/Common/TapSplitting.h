@@ -13,11 +13,11 @@
 namespace mp {
 
 /// Makes a contraction for each tap of convolutions on tensors whose taps are
-/// so far apart that most of them read what is around the image: with 3 x 3
+/// so far apart that most of them read the padding of the image: with 3 x 3
 /// taps that are 12 pixels apart, 82 of 100 reads from an image of 14 x 14 are
 /// zeros. Each contraction adds to the results whose tap is in the image; the
-/// last one, whose tap is there for all results, has the epilogue. Sizes of
-/// images have to be known; those of batches do not matter.
+/// last one, whose tap is in the image for all results, has the epilogue. Sizes
+/// of images have to be known; those of batches do not matter.
 void splitTaps(mlir::func::FuncOp function);
 
 } // namespace mp

@@ -1,4 +1,4 @@
-//===- TouchedPlaces.h - How much memory code touches -----------*- C++ -*-===//
+//===- TouchedPlaces.h - Memory that code touches ---------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,12 +14,12 @@
 
 namespace mp {
 
-/// Numbers begin, begin + step, ..., of which code uses `most` at most: where
-/// it uses all, that is `count`.
+/// The numbers begin, begin + step, ..., of which code uses at most `most`; if
+/// it uses all, `most` is `count`.
 struct Span {
   int64_t begin = 0, step = 1, count = 1, most = 1;
 
-  /// More than any memory has: what stands for sizes that are not known.
+  /// More than any memory has: it is used for sizes that are not known.
   static constexpr int64_t limit = int64_t(1) << 48;
   static Span getRange(int64_t size) {
     size = mlir::ShapedType::isDynamic(size) ? limit : size;
@@ -34,28 +34,29 @@ struct Span {
 
   Span operator+(const Span &other) const;
   Span operator*(int64_t factor) const;
-  /// Without what is below 0, or not below `size`.
+  /// Removes numbers below 0, or not below `size`.
   Span clamp(int64_t size) const;
 };
 
-/// What a linear expression of the dimensions is; absent where it is none.
+/// The span of a linear expression of the dimensions; absent if it is not
+/// linear.
 std::optional<Span> getSpan(mlir::AffineExpr expr, llvm::ArrayRef<Span> dims);
 
-/// What an index is, of those that loops count and constants; absent where it
-/// depends on data.
+/// The span of an index that depends on loop counters and constants; absent if
+/// it depends on data.
 std::optional<Span> getSpan(mlir::OpFoldResult index);
 
-/// How often an op runs in a run of `root`, which it is inside of; absent where
-/// that depends on data. Branches count as taken.
+/// The number of times that an op runs in a run of `root`, which contains it;
+/// absent if it depends on data. Branches count as taken.
 std::optional<int64_t> countRuns(mlir::Operation *op, mlir::Operation *root);
 
 /// Elements of memory, each counted once.
 class TouchedPlaces {
 public:
-  /// Of a memref, those at `box`: a span for each of its dimensions. At most
-  /// `most` of them if data decide which.
+  /// Adds the elements of a memref at `box`: a span for each of its dimensions.
+  /// At most `most` of them count if data select them.
   void add(mlir::Value memref, llvm::ArrayRef<Span> box, int64_t most);
-  /// Whether all of these have been added.
+  /// True if all of these have been added.
   bool contains(mlir::Value memref, llvm::ArrayRef<Span> box) const;
   uint64_t countBytes() const;
 
@@ -64,7 +65,7 @@ private:
   /// Elements of one memref, in its coordinates.
   struct Frame {
     std::vector<Box> boxes;
-    /// Of which it is not known which ones they are.
+    /// The number of elements whose places are not known.
     int64_t others = 0;
   };
   static std::pair<mlir::Value, Box> findFrame(mlir::Value memref,

@@ -12,9 +12,9 @@
 
 namespace mp {
 
-/// Where linalg ops on tensors read reshapes that only add or drop axes of size
-/// one, they read what is reshaped. Fusion of reshapes would give all their
-/// other operands these axes instead, and everything behind them.
+/// Makes linalg ops on tensors that read reshapes that only add or drop axes of
+/// size one read the operands of the reshapes. Fusion of reshapes would add
+/// these axes to all their other operands instead, and to all ops after them.
 void foldUnitReshapes(mlir::func::FuncOp function);
 
 } // namespace mp

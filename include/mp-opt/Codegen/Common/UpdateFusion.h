@@ -1,4 +1,4 @@
-//===- UpdateFusion.h - What a step does to a state, at once ---*- C++ -*-===//
+//===- UpdateFusion.h - One op for the updates of a state -------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,11 +12,10 @@
 
 namespace mp {
 
-/// Makes one elementwise linalg op of all that only updates states of the
+/// Makes one elementwise linalg op of all ops that only update states of the
 /// functions in `root`, for each set of states that read each other: a
-/// parameter and its moments. What else reads one of their sources, as the test
-/// for finite gradients does, computes it again where that takes no more
-/// memory.
+/// parameter and its moments. Other readers of their sources, as the test for
+/// finite gradients, compute these again if that takes no more memory.
 void fuseUpdates(mlir::Operation *root);
 
 } // namespace mp

@@ -1,4 +1,4 @@
-//===- UpdateOrder.h - When states are written -----------------*- C++ -*-===//
+//===- UpdateOrder.h - When states are written ------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,10 +12,11 @@
 
 namespace mp {
 
-/// Moves ops that only update states of `function` forward, to where all that
-/// they read is there and nobody else reads the old state: what they read last
-/// is free from there on. `contractionsOnly` leaves ops where they are that are
-/// not contractions, or whose results are not states themselves.
+/// Moves ops that only update states of `function` forward, to the first point
+/// where their operands exist and no later op reads the old state: operands
+/// that they read last are free from there on. `contractionsOnly` leaves ops
+/// where they are that are not contractions, or whose results are not states
+/// themselves.
 void advanceUpdates(mlir::func::FuncOp function, bool contractionsOnly);
 
 } // namespace mp

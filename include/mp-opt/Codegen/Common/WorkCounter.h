@@ -1,4 +1,4 @@
-//===- WorkCounter.h - What code moves and computes -------------*- C++ -*-===//
+//===- WorkCounter.h - Bytes and arithmetic of code -------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,22 +16,22 @@ namespace mp {
 
 struct Access;
 
-/// Counts bytes and arithmetic of ops on buffers, one after the other, which
-/// are all of one kernel: what one of them has read or written comes out of
-/// caches, or registers, for the next. Counts are those of `#device.work`.
+/// Counts bytes and arithmetic of consecutive ops on buffers, which all belong
+/// to one kernel: memory that one of them has read or written comes from caches
+/// or registers for the next. Counts are those of `#device.work`.
 class WorkCounter {
 public:
-  /// Multiply-adds by tensor cores, or what stands for these, that one of a
-  /// product counts as; 0 if it is done without them.
+  /// Returns the multiply-adds by tensor cores, or their equivalents, that a
+  /// multiply-add of a product counts as; 0 if it is done without them.
   using TensorCost = llvm::function_ref<int64_t(kernel::ContractOp)>;
 
   explicit WorkCounter(TensorCost getTensorCost)
       : getTensorCost(getTensorCost) {}
 
-  /// `root` and what is inside.
+  /// Adds `root` and the ops inside.
   void add(mlir::Operation *root);
-  /// What has been added since the last time; `spilled` bytes beside it are
-  /// written and read.
+  /// Returns the counts since the last call; `spilled` bytes are written and
+  /// read in addition.
   device::WorkAttr take(mlir::MLIRContext *context, device::WorkKind kind,
                         uint64_t spilled = 0);
 

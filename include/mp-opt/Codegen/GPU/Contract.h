@@ -5,19 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The code of one contraction on memrefs of known sizes for a grid of thread
-// blocks: each block computes a tile of the result, steps along the summed
-// dimensions through shared memory, and applies the epilogue in registers.
-// 16-bit factors are multiplied by tensor cores (`mma.sync`), and so is fp32
-// where the module asks for tf32: it is rounded to nearest when it is read from
-// shared memory. All others are multiplied by fused multiply-adds in the type
-// of the sums.
+// Emits the code of one contraction on memrefs of known sizes for a grid of
+// thread blocks: each block computes a tile of the result, steps along the
+// summed dimensions through shared memory, and applies the epilogue in
+// registers. Tensor cores (`mma.sync`) multiply 16-bit factors, and fp32 if the
+// module asks for tf32: it is rounded to nearest when it is read from shared
+// memory. All others are multiplied by fused multiply-adds in the type of the
+// sums.
 //
-// What is emitted are ops of arith, gpu, llvm (`llvm.intr.fma`), memref, nvgpu,
-// nvvm (`nvvm.mma.sync`), scf and vector; shared memory is
+// The code consists of ops of arith, gpu, llvm (`llvm.intr.fma`), memref,
+// nvgpu, nvvm (`nvvm.mma.sync`), scf and vector; shared memory is
 // `gpu.dynamic_shared_memory`. Memory of operands begins at multiples of 16
 // bytes.
-//
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,61 +27,62 @@
 
 namespace mp::kernel {
 
-/// How a kernel is launched.
+/// The launch parameters of a kernel.
 struct ContractLaunch {
-  /// Blocks, and threads of each.
+  /// The number of blocks, and of threads of each.
   llvm::SmallVector<int32_t, 3> grid, block;
   /// Dynamic shared memory in bytes.
   int32_t shared;
 };
 
-/// Attribute (#kernel.tile) of a contraction: how it is computed on a GPU.
+/// Attribute (#kernel.tile) of a contraction: its tile on a GPU.
 constexpr llvm::StringLiteral tileName = "kernel.tile";
 
-/// Attribute of the module, a string: `tf32` where tensor cores may multiply
-/// fp32 by fp32, of which they look at 11 significant bits. Absent: exactly.
+/// Attribute of the module, a string: `tf32` if tensor cores may multiply fp32
+/// by fp32, of which they read 11 significant bits. Absent: products are exact.
 constexpr llvm::StringLiteral fp32ProductsName = "kernel.fp32_products";
 constexpr llvm::StringLiteral tf32 = "tf32";
 
-/// Fails, after an error at `op`, where code cannot be made: sizes, strides or
-/// offsets that are not known, or a `kernel.tile` that does not fit.
+/// Fails, after an error at `op`, if no code can be made: sizes, strides or
+/// offsets are not known, or `kernel.tile` does not fit.
 mlir::LogicalResult verifyGPUContract(ContractOp op);
 
-/// Whether tensor cores multiply as `op` says, and are worth it: bf16 by bf16
-/// or fp16 by fp16, rounded operands included, and fp32 by fp32 where the
-/// module asks for tf32.
+/// True if tensor cores multiply as `op` says, and are worth it: bf16 by bf16
+/// or fp16 by fp16, rounded operands included, and fp32 by fp32 if the module
+/// asks for tf32.
 bool canUseTensorCores(ContractOp op);
 
-/// Whether factors are fp32 that tensor cores may multiply as tf32.
+/// True if factors are fp32 that tensor cores may multiply as tf32.
 bool isTF32(ContractOp op);
 
-/// Whether sizes are known, and there are so many products that blocks of
-/// threads compute tiles sooner than single threads their elements.
+/// True if sizes are known, and there are so many products that blocks of
+/// threads compute tiles faster than single threads compute elements.
 bool isWorthTiles(ContractOp op);
 
 /// The tile that suits the sizes of `op`: as many blocks as fill a GPU, as
 /// large as that allows, where `alike` of them are computed at once.
 TileAttr selectTile(ContractOp op, int64_t alike = 1);
 
-/// Into how many sums of equal length the sum of `op` is best divided, which
-/// another kernel adds: 1 where tiles fill a GPU, or the sum is short.
+/// The number of sums of equal length into which the sum of `op` is best
+/// divided, and which another kernel adds: 1 if tiles fill a GPU, or if the sum
+/// is short.
 int64_t selectSplits(ContractOp op);
 
-/// The `kernel.tile` of `op`, else what `selectTile` says.
+/// The `kernel.tile` of `op`, else the tile that `selectTile` returns.
 TileAttr getTile(ContractOp op);
 
-/// Whether elements of a (0) or b (1) of `op`, which is worth tiles, are copied
-/// to shared memory as they are, several at a time and while the kernel goes on
-/// (cp.async), and not through registers.
+/// True if elements of a (0) or b (1) of `op`, which is worth tiles, are copied
+/// to shared memory as they are, several at a time and while the kernel
+/// computes (cp.async), and not through registers.
 bool isCopiedAsync(ContractOp op, unsigned operand);
 
-/// How the kernel that `emitContract` makes is launched. Both obey
+/// The launch parameters of the kernel that `emitContract` makes. Both obey
 /// `getTile`.
 ContractLaunch getContractLaunch(ContractOp op);
 
-/// Emits the body of a kernel at the builder's place in a `gpu.func`.
+/// Emits the body of a kernel at the insertion point in a `gpu.func`.
 /// `operands` are a, b, the extra operands and c, of the types of those of
-/// `op`. `tile` is the number of the tile, an index; null: that of the block.
+/// `op`. `tile` is the index of the tile; null: that of the block.
 void emitContract(mlir::OpBuilder &builder, ContractOp op,
                   mlir::ValueRange operands, mlir::Value tile = nullptr);
 

@@ -20,10 +20,10 @@ constexpr llvm::StringLiteral map = "map", reduce = "reduce",
                               parts = "parts", ranks = "ranks";
 } // namespace group
 
-/// Divides what `main` does into `device.group`s. Between them stand places in
-/// memory, constants, and loads of memory that nothing writes any more.
-/// Fails, after a diagnostic for each reason, where a size is unknown or an op
-/// has no form on a device.
+/// Divides the ops of `main` into `device.group`s. Between them are places in
+/// memory, constants, and loads of memory that nothing writes any more. Fails,
+/// after a diagnostic for each reason, if a size is unknown or an op has no
+/// form on a device.
 mlir::LogicalResult formKernels(mlir::ModuleOp module);
 
 } // namespace mp

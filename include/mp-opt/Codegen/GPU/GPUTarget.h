@@ -1,4 +1,4 @@
-//===- GPUTarget.h - What kernels are made for ------------------*- C++ -*-===//
+//===- GPUTarget.h - The GPU that kernels are made for ----------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,23 +12,24 @@
 
 namespace mp::kernel {
 
-/// Attribute of the module, a string: the chip of AMD's that its kernels are
-/// for. Absent: NVIDIA's GPUs from sm_80 on, whose kernels are the same.
+/// Attribute of the module, a string: the AMD chip that its kernels are for.
+/// Absent: NVIDIA's GPUs from sm_80 on, whose kernels are the same.
 constexpr llvm::StringLiteral chipName = "kernel.chip";
 
-/// What kernels have to know about the GPU.
+/// The properties of the GPU that kernels depend on.
 struct GPUTarget {
-  /// What multiplies 16-bit factors.
+  /// The instructions that multiply 16-bit factors.
   Multiplier multiplier = Multiplier::MMA;
-  /// Whether copies to shared memory go on while a kernel does (cp.async).
+  /// True if copies to shared memory can run while a kernel computes
+  /// (cp.async).
   bool hasAsyncCopies = true;
   /// Bytes of shared memory that a block may have.
   int64_t sharedBytes = 99 * 1024;
 
-  /// Of the module that `op` is in; NVIDIA's where a chip is not known.
+  /// The target of the module that contains `op`; NVIDIA's if it names no chip.
   static GPUTarget get(mlir::Operation *op);
   /// gfx942 (MI300) multiplies by MFMA, 64 lanes a wave; gfx1100 (RX 7900) by
-  /// WMMA, 32 lanes. None: another chip.
+  /// WMMA, 32 lanes. Absent for other chips.
   static std::optional<GPUTarget> find(llvm::StringRef chip);
 };
 

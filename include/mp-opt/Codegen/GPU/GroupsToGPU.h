@@ -12,9 +12,9 @@
 
 namespace mp {
 
-/// Makes of each `device.group` a `gpu.func` in `gpu.module @kernels`, equal
-/// ones once, and a `device.launch`. Fails after a diagnostic for each op that
-/// has no code for devices.
+/// Replaces each `device.group` by a `device.launch` of a `gpu.func` in
+/// `gpu.module @kernels`; equal groups share a function. Fails after a
+/// diagnostic for each op that has no code for devices.
 mlir::LogicalResult convertGroupsToGPU(mlir::ModuleOp module);
 
 } // namespace mp

@@ -13,15 +13,15 @@
 namespace mp {
 
 struct KernelEmulationOptions {
-  /// Each access to shared memory is told to the emulator.
+  /// Reports each access to shared memory to the emulator.
   bool checkRaces = false;
 };
 
-/// Moves what is in the module's gpu.modules (LLVM and NVVM dialect) into the
-/// module itself, in LLVM's dialect for the host: ops of NVVM are calls of
-/// include/mp-opt/Emulation/EmulatedCode.h, and `mp_emulated_kernels` is a
-/// table of all kernels. What cannot be emulated is an error that names the
-/// kernel.
+/// Moves the contents of the module's gpu.modules (LLVM and NVVM dialect) into
+/// the module itself, in LLVM's dialect for the host: ops of NVVM become calls
+/// of include/mp-opt/Emulation/EmulatedCode.h, and `mp_emulated_kernels` is a
+/// table of all kernels. An op that cannot be emulated is an error that names
+/// the kernel.
 mlir::LogicalResult emulateKernels(mlir::ModuleOp module,
                                    const KernelEmulationOptions &options);
 

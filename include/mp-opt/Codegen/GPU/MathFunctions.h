@@ -12,11 +12,12 @@
 
 namespace mp {
 
-/// Functions of f32, on scalars and vectors, where MLIR's approximations fail
-/// for some arguments: sines of more than some thousands, hyperbolic functions
-/// near 0 and of large numbers, powers of negative numbers, remainders. What
-/// they leave in `math` (exp, expm1, log, log1p, and what has instructions)
-/// others expand. Within 4 units in the last place, sines up to 2^52.
+/// Expands functions of f32, on scalars and vectors, for which MLIR's
+/// approximations fail for some arguments: sines of more than some thousands,
+/// hyperbolic functions near 0 and of large numbers, powers of negative
+/// numbers, remainders. Other patterns expand the ops that are left in `math`
+/// (exp, expm1, log, log1p, and those that have instructions). Results are
+/// within 4 units in the last place, sines up to 2^52.
 void populateMathFunctionPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace mp

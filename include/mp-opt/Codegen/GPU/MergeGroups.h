@@ -12,8 +12,8 @@
 
 namespace mp {
 
-/// Makes fewer kernels of the groups of `main`: maps over the same points
-/// become one, and small kernels that do not wait for each other parts of one.
+/// Merges groups of `main` into fewer kernels: maps over the same points become
+/// one, and small independent kernels become parts of one.
 void mergeGroups(mlir::ModuleOp module);
 
 } // namespace mp

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Ranks whose devices reach each other reduce there: they copy what they have
-// to one place, exchange it, and add it up, in the order of ranks. What `main`
-// reduces is known when it is compiled, how many ranks there are is not: the
-// run time launches these kernels itself (Runtime/RankKernels.def).
+// Ranks whose devices reach each other reduce there: they copy their values to
+// one place, exchange them, and add them up, in the order of ranks. The values
+// that `main` reduces are known when it is compiled, the number of ranks is
+// not: the run time launches these kernels itself (Runtime/RankKernels.def).
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 
 namespace mp {
 
-/// Adds them to `gpu.module @kernels` where `main` has reductions.
+/// Adds these kernels to `gpu.module @kernels` if `main` has reductions.
 void addRankKernels(mlir::ModuleOp module);
 
 } // namespace mp

@@ -12,8 +12,8 @@
 
 namespace mp {
 
-/// Makes loops and branches of `scf` copy to one place what they would hand on
-/// as memory of any place. Types whose sizes are unknown stay.
+/// Makes loops and branches of `scf` copy memory to one place that they would
+/// otherwise hand on from several places. Types whose sizes are unknown stay.
 void settleMemory(mlir::Operation *root);
 
 } // namespace mp

@@ -13,10 +13,10 @@
 namespace mp {
 
 /// Products that round a state of `main` in fp32 read a 16-bit copy of it
-/// (`device.shadow`) instead, which what updates the state writes beside it:
-/// the same numbers, at half the bytes, copied to shared memory as they are.
-/// States that anything but an elementwise op writes, or that no product by
-/// tiles reads several elements at a time, stay alone.
+/// (`device.shadow`) instead. The op that updates the state writes the copy,
+/// too: the same numbers, with half the bytes, copied to shared memory as they
+/// are. A state has no copy if any op but an elementwise one writes it, or if
+/// no product by tiles reads several of its elements at a time.
 void shadowWeights(mlir::ModuleOp module);
 
 } // namespace mp

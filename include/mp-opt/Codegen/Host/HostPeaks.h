@@ -1,4 +1,4 @@
-//===- HostPeaks.h - What this processor does at most -----------*- C++ -*-===//
+//===- HostPeaks.h - Peak rates of this processor ---------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ namespace mp {
 /// two, in registers; and bytes per second that are read from memory.
 struct HostPeaks {
   double floatRate = 0;
-  /// Of 16-bit factors, as code for a target multiplies them.
+  /// The rate of 16-bit factors, as code for a target multiplies them.
   double narrowRate = 0;
   double doubleRate = 0;
   double bandwidth = 0;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For those who start the compiler; no pass looks at the machine.
+// Only callers of the compiler use it; no pass looks at the machine.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,12 +16,12 @@
 
 namespace mp {
 
-/// This processor, and where `choice` leaves it open, what multiplies bf16
-/// fastest on it: amx, dot or widen. Where the processor has dot products, they
-/// are timed once; the result is kept in `mp-opt/kernels` of the user's cache
-/// folder (XDG_CACHE_HOME, or ~/.cache), so that all runs on a machine compute
-/// the same bits. Fails where the processor lacks what is chosen, and on
-/// architectures without code of ours.
+/// This processor, and if `choice` leaves it open, the fastest way to multiply
+/// bf16 on it: amx, dot or widen. If the processor has dot products, they are
+/// timed once; the result is kept in `mp-opt/kernels` of the user's cache
+/// folder (XDG_CACHE_HOME, or ~/.cache): all runs on a machine compute the same
+/// bits. Fails if the processor lacks the choice, and on architectures that are
+/// not supported.
 llvm::Expected<Target> getHostTarget(const KernelChoice &choice = {});
 
 } // namespace mp

@@ -13,14 +13,14 @@
 namespace mp {
 
 enum class LayoutChoice {
-  /// What costs less.
+  /// The layout that costs less.
   Automatic,
-  /// Channels last wherever that can be.
+  /// Channels last wherever that is possible.
   ChannelsLast,
 };
 
-/// Stores images with their channels last where that costs less. On tensors,
-/// in front of all fusion.
+/// Stores images with their channels last if that costs less. Runs on tensors,
+/// before all fusion.
 void assignLayouts(mlir::func::FuncOp function, LayoutChoice choice);
 
 } // namespace mp

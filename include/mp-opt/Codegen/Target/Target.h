@@ -1,11 +1,11 @@
-//===- Target.h - What code is made for -------------------------*- C++ -*-===//
+//===- Target.h - The target of code ----------------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A target is `#mp.target` on the module. Whoever starts the compiler makes it,
+// A target is `#mp.target` on the module. The caller of the compiler makes it,
 // once: from words of the user, from a triple and a processor's name, or from
 // the machine itself (HostTarget.h). Passes read it, and the numbers that
 // follow from it.
@@ -25,70 +25,72 @@
 
 namespace mp {
 
-/// #mp.target outside of a context.
+/// A copy of #mp.target without a context.
 struct Target {
   InstructionSet isa = InstructionSet::AVX2;
   Products products = Products::Widen;
   /// No Winograd transforms.
   bool isDirect = false;
 
-  /// Of the module that `op` is, or is in; this default where it has none.
+  /// The target of the module that `op` is, or is in; the default if it has
+  /// none.
   static Target get(mlir::Operation *op);
   TargetAttr getAttr(mlir::MLIRContext *context) const {
     return TargetAttr::get(context, isa, products, isDirect);
   }
 };
 
-/// What a user says of kernels: `--kernels` of the tools.
+/// The user's choice of kernels: `--kernels` of the tools.
 struct KernelChoice {
-  /// Absent: what is fast on the machine.
+  /// Absent: the fastest on the machine.
   std::optional<Products> products;
   bool isDirect = false;
 };
 
 /// auto, direct, widen, dot and amx.
 llvm::ArrayRef<llvm::StringRef> getKernelWords();
-/// Fails with `expected auto, ... or amx, got 'WORD'` and the nearest of them.
+/// Fails with `expected auto, ... or amx, got 'WORD'` and the nearest word.
 llvm::Expected<KernelChoice> parseKernels(llvm::StringRef word);
 
 /// The instruction set of a processor whose features have LLVM's names; absent
-/// for architectures without code of ours.
+/// for architectures that are not supported.
 std::optional<InstructionSet>
 getInstructionSet(const llvm::Triple &triple,
                   llvm::function_ref<bool(llvm::StringRef feature)> has);
 
-/// Where nothing is chosen, 16 bit is widened. Fails with a message where the
-/// instructions lack what is chosen.
+/// Widens 16-bit factors if nothing is chosen. Fails with a message if the
+/// processor lacks the instructions for the choice.
 llvm::Expected<Target> makeTarget(InstructionSet isa,
                                   const KernelChoice &choice);
 
-/// What is near at a time, in elements (MC, NC and KC of BLIS): rows and
-/// columns of a block of the output, and how much of the summed dimension is
-/// packed for it. Results do not depend on it.
+/// The sizes of blocks that caches hold, in elements (MC, NC and KC of BLIS):
+/// rows and columns of a block of the output, and the part of the summed
+/// dimension that is packed for it. Results do not depend on them.
 struct CacheBlocks {
   int64_t mc, nc, kc;
 };
 
-/// What follows from a target: sizes and costs.
+/// Sizes and costs that follow from a target.
 struct TargetNumbers {
-  // Of every machine.
+  // Numbers of every machine.
 
-  /// Bytes of a cache line: where places of memory begin.
+  /// Bytes of a cache line: the alignment of places of memory.
   int64_t lineBytes = 64;
   /// Elements of a range of a parallel loop: some microseconds, far more than
-  /// it takes to hand out a range.
+  /// the cost of handing out a range.
   int64_t rangeElements = 16384;
   /// Elements of a row that stays in the first caches.
   int64_t rowElements = 16384;
-  /// Elements of a block of neighbouring rows of one line of memory: elements
-  /// of a row may all be in other pages.
+  /// Elements of a block of neighbouring rows, each one line of memory wide:
+  /// elements of a row may all be in different pages.
   int64_t rowBlockElements = 8192;
-  /// Channels of results up to which packing the windows of a convolution costs
-  /// much more than it saves, and how many times as much may then be computed.
+  /// The most channels of results for which packing the windows of a
+  /// convolution costs much more than it saves, and the factor by which
+  /// computation may then grow.
   int64_t flattenedChannels = 7;
   double flattenedWaste = 8;
 
-  // Of processors.
+  // Numbers of processors.
 
   /// Bytes of a vector register.
   int64_t vectorBytes = 64;
@@ -96,9 +98,9 @@ struct TargetNumbers {
   int64_t tileRows = 8;
   int64_t tileVectors = 3;
   CacheBlocks blocks = {480, 512, 256};
-  /// Of products by tiles that are deeper than `blocks.kc` and have as many
-  /// rows as this: they are so fast that micro-panels of columns have to come
-  /// from the first cache, rows and sums of a block from the second.
+  /// The blocks of products by tiles that are deeper than `blocks.kc` and have
+  /// as many rows as this: they are so fast that micro-panels of columns have
+  /// to come from the first cache, rows and sums of a block from the second.
   CacheBlocks deepBlocks = {512, 256, 256};
 };
 

@@ -1,4 +1,4 @@
-//===- DeviceAttributes.td - What launches do --------------*- tablegen -*-===//
+//===- DeviceAttributes.td - Attributes of launches --------*- tablegen -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -28,13 +28,14 @@
 
 namespace mp::device {
 
-/// Attribute of the module: the texts that `device.fail` counts.
+/// Attribute of the module: the messages that `device.fail` refers to by
+/// number.
 constexpr llvm::StringLiteral errorsName = "device.errors";
 /// The `gpu.module` that has the kernels.
 constexpr llvm::StringLiteral kernelsName = "kernels";
 /// Dynamic shared memory of kernels: a global in address space 3 without size.
 constexpr llvm::StringLiteral sharedName = "mp_shared";
-/// The words of `device.control`, and what is in them.
+/// The words of `device.control`, and their contents.
 constexpr int64_t controlWords = 8;
 enum ControlWord {
   CallNumber,
@@ -45,14 +46,14 @@ enum ControlWord {
   HasEnded
 };
 
-/// The name of the model's node that a location is of; empty if it has none.
+/// The name of the model's node at a location; empty if it has none.
 std::string getNodeName(mlir::Location location);
 
-/// Emits the error that `op` has no code for devices, with its node and what to
-/// do.
+/// Emits the error that `op` has no code for devices, with its node and a way
+/// out.
 mlir::LogicalResult refuse(mlir::Operation *op, const llvm::Twine &why);
 
-/// Threads that a block may have, on every device.
+/// The most threads of a block, on every device.
 constexpr int64_t maxThreads = 1024;
 
 } // namespace mp::device

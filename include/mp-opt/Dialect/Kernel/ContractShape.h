@@ -5,15 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What types and maps tell of a contraction on memrefs, without any code: its
-// dimensions fall into four groups, batch, M, N and K, as in
+// Describes a contraction on memrefs by its types and maps, without any code.
+// Its dimensions fall into four groups, batch, M, N and K, as in
 //
 //     C[batch][m][n] = sum over k of LHS[batch][m][k] * RHS[batch][k][n],
 //
 // where the right-hand side is the operand that has the last axis of the
-// result: a or b. Strategies are chosen by it, and code follows it.
+// result: a or b. Strategies are chosen by this description, and code follows
+// it.
 //
-// Contractions that differ in sizes share code, so little is told of these.
+// Contractions that differ in sizes share code: few sizes are part of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,41 +25,41 @@
 
 namespace mp::kernel {
 
-/// The lanes of a vector: sizes below are known to shared code.
+/// The lanes of a vector: shared code knows sizes below this.
 constexpr int64_t minLong = 16;
-/// M for which packing the right-hand side takes longer than it saves.
+/// The largest M for which packing the right-hand side takes longer than it
+/// saves.
 constexpr int64_t maxFew = 32;
-/// K of contractions whose stores take as long as their products.
+/// The largest K of contractions whose stores take as long as their products.
 constexpr int64_t maxShallow = 160;
 
-/// A contraction as code sees it that all share which differ in sizes only:
-/// without dimensions of size one, on memrefs of dynamic sizes.
+/// A contraction as it is seen by code that is shared by all that differ only
+/// in sizes: without dimensions of size one, on memrefs of dynamic sizes.
 struct SharedContract {
-  /// The op's dimensions that are left.
+  /// The op's dimensions that are kept.
   llvm::SmallVector<unsigned> dims;
-  /// Of a, b, the extra operands and c.
+  /// One entry for a, b, each extra operand and c.
   llvm::SmallVector<mlir::AffineMap> maps;
   llvm::SmallVector<mlir::MemRefType> types;
-  /// For each result of each map whether it is known to be within bounds.
+  /// One entry per result of each map: true if it is known to be within bounds.
   llvm::SmallVector<llvm::SmallVector<bool>> inBounds;
   /// For each dimension its size if that is known to be less than `minLong`,
-  /// else what it is known not to be less than: `minLong`, more than
-  /// `maxFew`, or zero.
+  /// else a lower bound: `minLong`, more than `maxFew`, or zero.
   llvm::SmallVector<int64_t> minSizes;
-  /// Whether K is known to be at most `maxShallow`.
+  /// True if K is known to be at most `maxShallow`.
   bool isShallow = false;
 
-  /// Of any contraction on memrefs.
+  /// Describes any contraction on memrefs.
   static SharedContract get(ContractOp op);
-  /// What types do not tell, in attributes of a contraction in a function of
-  /// its own: `get` finds it there.
+  /// Stores the fields that types do not tell in attributes of a contraction in
+  /// a function of its own, where `get` finds them.
   void annotate(ContractOp outlined) const;
 };
 
-/// Sizes of all dimensions of `op`, kDynamic where unknown.
+/// The sizes of all dimensions of `op`, kDynamic if unknown.
 llvm::SmallVector<int64_t> getStaticSizes(ContractOp op);
 
-/// Whether an index of an operand's dimension of this size, for dimensions of
+/// True if an index of an operand's dimension of this size, for dimensions of
 /// `sizes`, is known never to leave it.
 bool isInBounds(const LinearForm &form, llvm::ArrayRef<int64_t> sizes,
                 int64_t operandSize);
@@ -76,10 +77,10 @@ struct Bound {
 /// An operand as one line of memory.
 struct OperandShape {
   mlir::Type element;
-  /// What elements are rounded to when they are read, or null.
+  /// The type to which elements are rounded when they are read, or null.
   mlir::Type rounding;
-  /// Whether places depend on a dimension, and the distance of its neighbours
-  /// if it is known to be 1 or 2 elements, else 0.
+  /// True if offsets depend on a dimension, and the distance of its neighbours
+  /// if it is known to be 1 or 2 elements, else 0; one entry per dimension.
   llvm::SmallVector<bool> moves;
   llvm::SmallVector<int64_t> steps;
   llvm::SmallVector<Bound> bounds;
@@ -92,11 +93,11 @@ struct ContractShape {
   /// The numbers of the operands that have M and K, and K and N: 0 is a.
   unsigned lhs, rhs;
   mlir::FloatType accumulator;
-  /// What is multiplied of a and b.
+  /// The types in which elements of a and b are multiplied.
   mlir::Type factors[2];
   llvm::SmallVector<OperandShape> operands;
-  /// The dimensions of each group: those that follow each other in memory,
-  /// wherever they occur, have been joined to one.
+  /// The dimensions of each group. Dimensions that are contiguous in memory
+  /// wherever they occur have been joined to one.
   llvm::SmallVector<llvm::SmallVector<unsigned>> groups[4];
 
   const OperandShape &getLHS() const { return operands[lhs]; }
@@ -104,18 +105,18 @@ struct ContractShape {
   bool isSingle(GroupKind kind) const { return groups[kind].size() == 1; }
   bool isBatched() const { return !groups[Batch].empty(); }
   llvm::ArrayRef<int64_t> getLeastSizes() const { return contract.minSizes; }
-  /// Whether joined dimensions are fewer than the lanes of a vector.
+  /// True if joined dimensions are known to be shorter than a vector.
   bool isShort(llvm::ArrayRef<unsigned> dims) const;
   /// The size of a group, if all its dimensions are known to be short.
   std::optional<int64_t> getShortSize(GroupKind kind) const;
-  /// What the last, joined dimension of a group is not less than.
+  /// A lower bound of the last, joined dimension of a group.
   int64_t getLeastLength(GroupKind kind) const;
-  /// How far the neighbours of the last dimension of a group are apart: 1, 2,
-  /// or 0 for unknown.
+  /// The distance of neighbours along the last dimension of a group: 1, 2, or 0
+  /// if it is unknown.
   int64_t getStep(GroupKind kind, unsigned operand) const;
-  /// Whether places of an operand depend on a group.
+  /// True if offsets of an operand depend on a group.
   bool moves(GroupKind kind, const OperandShape &operand) const;
-  /// Whether M is known to be at most `maxFew`.
+  /// True if M is known to be at most `maxFew`.
   bool hasFewRows() const;
 
 private:
@@ -125,22 +126,22 @@ private:
   void separateColumns();
 };
 
-/// The runs that so many lanes may be of, where lines have at least this
-/// length.
+/// The most runs of so many lanes if lines have at least this length.
 inline int64_t getMostRuns(int64_t lanes, int64_t length) {
   return (lanes - 2) / length + 2;
 }
 
-/// The sizes that decide what is packed of operand a (0) or b (1), zeros for
-/// others; none if some are known only in a call.
+/// The sizes that decide which parts of operand a (0) or b (1) are packed,
+/// zeros for others; absent if some are known only in a call.
 std::optional<llvm::SmallVector<int64_t>> getPackedSizes(ContractOp op,
                                                          unsigned operand);
 
-/// Whether each result is along one dimension at most, maybe some of its
-/// places: `d`, `2 * d + 1`, a constant.
+/// True if each result is along at most one dimension, maybe some of its
+/// indices: `d`, `2 * d + 1`, a constant.
 bool hasSingleDims(mlir::AffineMap map);
 
-/// The axis that `dim` is, if it is one and `map` has it nowhere else.
+/// The axis that is `dim`, if there is one and no other result of `map` depends
+/// on `dim`.
 std::optional<unsigned> findPlainAxis(mlir::AffineMap map, unsigned dim);
 
 /// The type of an operand as one line of memory.

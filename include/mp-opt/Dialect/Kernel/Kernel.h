@@ -33,20 +33,20 @@
 
 namespace mp::kernel {
 
-/// Dimensions' factors and the constant of a linear expression; absent if it
-/// is not linear.
+/// The factors of dimensions and the constant of a linear expression; absent if
+/// it is not linear.
 struct LinearForm {
   llvm::SmallVector<int64_t> factors;
   int64_t constant = 0;
 
-  /// The dimension that it is; -1 if it is something else.
+  /// The single dimension that the expression is; -1 if it is something else.
   int getSingleDim() const;
 };
 std::optional<LinearForm> getLinearForm(mlir::AffineExpr expr,
                                         unsigned numDims);
 
-/// Attribute (i64) of a contraction: of its operands, a (0) or b (1), the one
-/// whose memory never changes and is the same in all calls of the model.
+/// Attribute (i64) of a contraction: the operand, a (0) or b (1), whose memory
+/// never changes and is the same in all calls of the model.
 constexpr llvm::StringLiteral constantName = "kernel.constant";
 
 /// An operand that the epilogue reads.
@@ -55,8 +55,8 @@ struct Extra {
   mlir::AffineMap map;
 };
 
-/// Makes the stored element out of the sum and the extras' elements. What it
-/// returns is cast to c's element type where it has another.
+/// Makes the stored element out of the sum and the extras' elements. The result
+/// is cast to c's element type if it has another.
 using Epilogue = llvm::function_ref<mlir::Value(
     mlir::OpBuilder &, mlir::Location, mlir::Value sum, mlir::ValueRange)>;
 
@@ -69,7 +69,7 @@ ContractOp createContract(mlir::OpBuilder &builder, mlir::Location loc,
 
 /// The maps of a, b and c for a matrix product whose ranks are at least 2 and
 /// whose leading dimensions are broadcast as in NumPy: dims are c's, then k.
-/// Sizes that are 1 are taken for broadcast only where they are static.
+/// Only static sizes of 1 are broadcast.
 llvm::SmallVector<mlir::AffineMap>
 getMatmulMaps(mlir::ShapedType a, mlir::ShapedType b, mlir::ShapedType c,
               bool transposeA = false, bool transposeB = false);
@@ -80,9 +80,9 @@ ContractOp createMatmul(mlir::OpBuilder &builder, mlir::Location loc,
                         llvm::ArrayRef<Extra> extras = {},
                         Epilogue epilogue = {});
 
-/// What a convolution over the trailing dimensions is. Empty strides and
-/// dilations are ones, empty pads zeros; only the pads in front count here,
-/// those behind are in the sizes of y.
+/// The parameters of a convolution over the trailing dimensions. Empty strides
+/// and dilations are ones, empty pads zeros. Only the pads at the begin count
+/// here; those at the end are in the sizes of y.
 struct Window {
   llvm::SmallVector<int64_t> strides, dilations, padsBegin;
   bool grouped = false;
@@ -104,17 +104,17 @@ llvm::SmallVector<mlir::AffineMap>
 getConvInputGradientMaps(mlir::MLIRContext *context, unsigned spatialRank,
                          const Window &window);
 
-/// Contractions whose result is sliced, and not used otherwise, compute the
-/// slice: along axes that are taken whole, and those of dimensions whose size
-/// is only c's.
+/// Adds patterns that make contractions whose only use is a slice compute just
+/// the slice: along axes that are taken whole, and along dimensions whose size
+/// only c has.
 void populateSlicePatterns(mlir::RewritePatternSet &patterns);
 
-/// Taps of convolutions that are outside of the image for all results are cut
-/// off the weights, where sizes are known.
+/// Adds patterns that cut taps off the weights of convolutions if they are
+/// outside of the image for all results and sizes are known.
 void populateIdleTapPatterns(mlir::RewritePatternSet &patterns);
 
-/// Multiplications and additions of all contractions in `root`, each once;
-/// absent where a size is unknown.
+/// The number of multiplications and additions of all contractions in `root`,
+/// each counted once; absent if a size is unknown.
 std::optional<double> countFlops(mlir::Operation *root);
 
 } // namespace mp::kernel

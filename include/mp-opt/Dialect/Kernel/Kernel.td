@@ -107,14 +107,14 @@ def Kernel_ContractOp : Kernel_Op<"contract", [
     ::llvm::SmallVector<::mlir::AffineMap> getMaps();
     /// f64 if `a` is f64, else f32.
     ::mlir::FloatType getAccumulatorType();
-    /// What elements of `a` (0) or `b` (1) are rounded to, or null.
+    /// The type to which elements of `a` (0) or `b` (1) are rounded, or null.
     ::mlir::Type getRounding(unsigned operand);
-    /// Of the numbers of `a` (0) or `b` (1) that are multiplied: the type that
-    /// they are rounded to, or the operand's.
+    /// The type in which elements of `a` (0) or `b` (1) are multiplied: the
+    /// type that they are rounded to, or the operand's.
     ::mlir::Type getFactorType(unsigned operand);
-    /// Rounds operands as `other`, of the same operands, does.
+    /// Rounds operands as `other` does, which has the same operands.
     void copyRounding(ContractOp other);
-    /// Of `a`, `b`, the extra operands and `c`, as in the maps.
+    /// Returns `a`, `b`, the extra operands and `c`, in the order of the maps.
     ::llvm::SmallVector<::mlir::Value> getMappedOperands();
     /// For each dimension: the operand (numbered like the maps) and the
     /// operand's dimension that has its size, or {-1, i} for `sizes`' i-th.

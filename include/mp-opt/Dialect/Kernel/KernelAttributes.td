@@ -1,4 +1,4 @@
-//===- KernelAttributes.td - How contractions are computed -*- tablegen -*-===//
+//===- KernelAttributes.td - Attributes of contractions ----*- tablegen -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -154,7 +154,7 @@ def Kernel_TileAttr : AttrDef<Kernel_Dialect, "Tile"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Of a block.
+    /// The threads of a block.
     int64_t getNumThreads() const {
       int64_t parts = (getM() / getPartM()) * (getN() / getPartN());
       return parts * getLanes(getBy());

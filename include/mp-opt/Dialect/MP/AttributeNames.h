@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All attributes that passes leave for later ones: where they stand, what they
-// are, and until when. The dialect's verifier knows the same (Attributes.cpp).
+// All attributes that passes leave for later ones: their place, their kind, and
+// the pass that removes them. The dialect's verifier has the same rules
+// (Attributes.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,7 @@ namespace mp {
 
 namespace mark {
 
-// Of the precision passes; mp-verify-precision removes them.
+// Attributes of the precision passes; mp-verify-precision removes them.
 
 /// On a node: ClassAttr (mp-classify), PrecisionAttr (mp-assign).
 inline constexpr llvm::StringLiteral opClass = "mp.class";
@@ -32,20 +33,20 @@ inline constexpr llvm::StringLiteral shapeArithmetic = "mp.shape_arithmetic";
 /// On a product that stays 16 bit because of its cost: HazardAttr, the reason
 /// that would keep it fp32.
 inline constexpr llvm::StringLiteral costly = "mp.costly";
-/// On a node that this compiler has added to the user's (a loss, what an
-/// optimizer computes): lists of operators do not speak of it, so that none of
-/// their wishes is refused, and its constants are no parameters (unit).
+/// On a node that this compiler has added to the user's (a loss, the rules of
+/// an optimizer): operator lists do not apply to it, so that none of their
+/// requests is refused, and its constants are not parameters (unit).
 inline constexpr llvm::StringLiteral added = "mp.added";
-/// On a node that raising the opset has made, and on the module if there are
-/// such nodes (unit).
+/// On a node that the raising of the opset has made, and on the module if any
+/// such node exists (unit).
 inline constexpr llvm::StringLiteral adapter = "mp.opset_adapter";
 /// On the module: the highest opset that allowed nodes need for 16 bit, and why
 /// the model was not raised to it (dictionary of `opset` and `reason`).
 inline constexpr llvm::StringLiteral opsetObstacle = "mp.opset_obstacle";
 /// On a constant: in 16 bit, finite elements beyond +-this f32 become it.
 inline constexpr llvm::StringLiteral clamp = "mp.clamp";
-/// On a constant: what one reading of its elements has told (f64 array;
-/// ConstantRange writes and reads it).
+/// On a constant: properties of its elements, found in one pass over them (f64
+/// array; ConstantRange writes and reads it).
 inline constexpr llvm::StringLiteral range = "mp.range";
 /// On a Cast: inserted by a pass, not the user's (unit).
 inline constexpr llvm::StringLiteral inserted = "mp.inserted";
@@ -63,10 +64,10 @@ inline constexpr llvm::StringLiteral castsRemoved = "mp.casts_removed";
 inline constexpr llvm::StringLiteral elementsToZero = "mp.elements_to_zero";
 inline constexpr llvm::StringLiteral masksClamped = "mp.masks_clamped";
 
-/// On the module, the one that stays: what the pipeline has done (dictionary).
+/// On the module, permanently: a summary of the pipeline (dictionary).
 inline constexpr llvm::StringLiteral summary = "mp.summary";
 
-// Of onnx-specialize-functions, until onnx-merge-functions.
+// Attributes of onnx-specialize-functions, until onnx-merge-functions.
 
 /// On a function: it is the clone, typed for one call, of the function of this
 /// name (string). On the call: the clone's name. On a node of the main graph:
@@ -76,7 +77,7 @@ inline constexpr llvm::StringLiteral specialized = "mp.specialized";
 inline constexpr llvm::StringLiteral callee = "mp.callee";
 inline constexpr llvm::StringLiteral untyped = "mp.untyped";
 
-// Of training passes.
+// Attributes of training passes.
 
 /// On the main graph: the name of its loss (string), and the names of the
 /// inputs that are trained (array).
@@ -90,10 +91,10 @@ inline constexpr llvm::StringLiteral parameters = "mp.parameters";
 inline constexpr llvm::StringLiteral stopGradient = "mp.stop_gradient";
 inline constexpr llvm::StringLiteral paddingIndex = "mp.padding_index";
 inline constexpr llvm::StringLiteral nextBuffer = "mp.next_buffer";
-/// On an initializer that the user wants to be one with others.
+/// On an initializer that the user wants to tie with others.
 inline constexpr llvm::StringLiteral tied = "mp.tied";
 
-// Of lowering.
+// Attributes of lowering.
 
 /// On the module: TargetAttr (mp-set-target).
 inline constexpr llvm::StringLiteral target = "mp.target";
@@ -109,15 +110,15 @@ inline constexpr llvm::StringLiteral constant = "mp.constant";
 /// On a result: the argument whose next state it is.
 inline constexpr llvm::StringLiteral state = "mp.state";
 
-/// On the module, for ModelInterface.h: what the arguments of the program are
+/// On the module, for ModelInterface.h: descriptions of the program's arguments
 /// (arrays), the bytes of its arena, the number of its cache entries.
 inline constexpr llvm::StringLiteral inputs = "mp.inputs";
 inline constexpr llvm::StringLiteral outputs = "mp.outputs";
 inline constexpr llvm::StringLiteral constants = "mp.constants";
 inline constexpr llvm::StringLiteral arena = "mp.arena";
 inline constexpr llvm::StringLiteral cacheEntries = "mp.kept";
-/// Of what `mp-insert-stamps` has put stamps behind: dictionaries of `nodes`,
-/// texts, and `work`.
+/// One dictionary for each op that `mp-insert-stamps` has put a stamp after:
+/// `nodes`, texts, and `work`.
 inline constexpr llvm::StringLiteral stamped = "mp.stamped";
 /// On the body of a parallel loop: pointers that nothing else reaches.
 inline constexpr llvm::StringLiteral exclusive = "mp.exclusive";

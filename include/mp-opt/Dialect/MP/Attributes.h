@@ -1,11 +1,12 @@
-//===- Attributes.h - What passes tell each other ---------------*- C++ -*-===//
+//===- Attributes.h - Attributes of precision passes ------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Typed access to the attributes of the precision passes (AttributeNames.h).
+// This file has typed access to the attributes of the precision passes
+// (AttributeNames.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +23,7 @@ namespace mp {
 inline constexpr OpClass opClasses[] = {OpClass::Allow, OpClass::Deny,
                                         OpClass::Promote, OpClass::Follow};
 
-// Null, or false, where there is none.
+// Null, or false, if the node has none.
 inline ClassAttr getClass(mlir::Operation *node) {
   return node->getAttrOfType<ClassAttr>(mark::opClass);
 }
@@ -56,13 +57,13 @@ inline mlir::Type getPrecisionType(mlir::Operation *node) {
   return held ? held.getType() : mlir::Type();
 }
 
-/// Says why `node` must not run in 16 bit, unless something else does.
+/// Sets the reason why `node` must not run in 16 bit, unless it has one.
 void addHazard(mlir::Operation *node, llvm::StringRef reason);
 
 /// The text of a reason with its values in their places: `operand 'x' is f32`.
 std::string describeReason(llvm::StringRef text, mlir::ArrayAttr values);
-/// The same with `N` for each number and `...` for each name: what nodes with
-/// reasons of one text have in common.
+/// The same with `N` for each number and `...` for each name: the common text
+/// of nodes with reasons of one form.
 std::string describeReasonGroup(llvm::StringRef text, mlir::ArrayAttr values);
 
 /// True for every attribute of the dialect but mp.summary and those that clones

@@ -61,7 +61,7 @@ def MP_Dialect : Dialect {
 class MP_Op<string mnemonic, list<Trait> traits = []>
     : Op<MP_Dialect, mnemonic, traits>;
 
-/// A scalar tensor of one type: what is known need not be written.
+/// A scalar tensor of one type, which need not be written.
 class MP_Scalar<string builderMethod, string description>
     : Type<CPred<"$_self == ::mlir::RankedTensorType::get({}, "
                  "::mlir::Builder($_self.getContext())." # builderMethod # "())">,
@@ -182,7 +182,7 @@ def MP_UpdateOp : MP_Op<"update", [Pure, AllTypesMatch<["state", "value", "resul
   }];
 }
 
-/// As mp_operation of Runtime/Runtime.h numbers them.
+/// Numbered as mp_operation of Runtime/Runtime.h.
 def MP_Reduction : I32EnumAttr<"RankReduction", "what becomes of ranks' values", [
   I32EnumAttrCase<"mean", 0>, I32EnumAttrCase<"sum", 1>,
   I32EnumAttrCase<"scatter", 2>, I32EnumAttrCase<"gather", 3>,

@@ -1,4 +1,4 @@
-//===- MPAttributes.td - What precision passes tell each other -*- tablegen -*-===//
+//===- MPAttributes.td - Attributes of precision passes ----*- tablegen -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -133,7 +133,7 @@ def MP_PolicyAttr : MP_Attr<"Policy", "policy"> {
                     OptionalParameter<"::mlir::DictionaryAttr">:$options);
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Null where nobody says it.
+    /// Null if the option is not set.
     template <typename T> T getOption(::llvm::StringRef name) const {
       return getOptions() ? getOptions().template getAs<T>(name) : T();
     }

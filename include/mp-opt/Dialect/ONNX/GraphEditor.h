@@ -22,18 +22,17 @@ namespace mp {
 class GraphEditor {
 public:
   explicit GraphEditor(onnxir::GraphOp graph) : GraphEditor(graph.getBody()) {}
-  /// The same of a subgraph.
+  /// The same for a subgraph.
   explicit GraphEditor(mlir::Region &region)
       : region(region), builder(region.getContext()) {}
 
   mlir::Block &getBlock() { return region.front(); }
   onnxir::YieldOp getYield() { return onnxir::getYield(region); }
 
-  // Each call writes whole lists anew: of many inputs or outputs, add all in
-  // one.
+  // Each call rewrites whole lists: add many inputs or outputs in one call.
 
-  /// An input at the end of the inputs. `name` must be new. `sizes` are names
-  /// of its sizes, for axes where these are unknown, empty for no name.
+  /// Adds an input at the end of the inputs. `name` must be new. `sizes` are
+  /// names of unknown sizes, one per axis, empty for no name.
   mlir::BlockArgument addInput(llvm::StringRef name, mlir::Type type,
                                llvm::ArrayRef<llvm::StringRef> sizes = {});
   /// The same with a default: an initializer of the same name.
@@ -50,18 +49,18 @@ public:
   mlir::Block::BlockArgListType
   makeInputs(llvm::ArrayRef<onnxir::InitializerOp> initializers);
 
-  /// Other types and defaults for inputs that have some; those who read an
-  /// input, and an output that gives its next value, follow by the caller.
+  /// Changes the types and defaults of inputs that have some. The caller
+  /// updates readers of an input, and an output that is its next value.
   void setInputs(
       llvm::ArrayRef<std::pair<mlir::BlockArgument, mlir::TypedAttr>> inputs);
 
-  /// Takes away an input without uses.
+  /// Removes an input without uses.
   void eraseInput(unsigned index);
 
-  /// An output at the end of the outputs, under the value's name.
+  /// Adds an output at the end of the outputs, under the value's name.
   void addOutput(mlir::Value value) { addOutputs(value); }
   void addOutputs(llvm::ArrayRef<mlir::Value> values);
-  /// The same before all others.
+  /// Adds an output before all others.
   void addFirstOutput(mlir::Value value);
 
   /// The initializer that is the default of an input; null if it has none.

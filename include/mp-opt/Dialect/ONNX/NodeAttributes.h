@@ -1,4 +1,4 @@
-//===- NodeAttributes.h - What a node has beside its operator ---*- C++ -*-===//
+//===- NodeAttributes.h - Node-specific attributes --------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,13 +7,13 @@
 //
 // The identity that a node has in its model (`onnx.`) and the marks of passes
 // (`mp.`) differ from node to node. In MLIR's dictionaries, which the context
-// hashes and keeps for ever, each mark on each node would be a new one. So
-// these two kinds are properties of the node: a list of its own. All other
+// hashes and keeps for ever, each mark on each node would be a new one. These
+// two kinds are therefore properties of the node, in its own list. All other
 // attributes are those of the operator, which many nodes share.
 //
-// Operation::getAttr, setAttr, removeAttr and getAttrs know both places, and
-// IR is printed and read as if there were one. A loop over the attributes of
-// the operator is one over Operation::getDiscardableAttrs.
+// Operation::getAttr, setAttr, removeAttr and getAttrs access both, and IR is
+// printed and read as if there were one dictionary.
+// Operation::getDiscardableAttrs has only the attributes of the operator.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,18 +32,18 @@ public:
     return name.starts_with("onnx.") || name.starts_with("mp.");
   }
 
-  /// Null if there is none of this name.
+  /// Null if no attribute has this name.
   mlir::Attribute get(llvm::StringRef name) const;
-  /// Replaces, adds, or, with null, removes.
+  /// Replaces or adds the attribute; null removes it.
   void set(mlir::StringAttr name, mlir::Attribute value);
   void removeIf(llvm::function_ref<bool(llvm::StringRef)> isRemoved);
 
   /// The element of `onnx.results` for this result; null if there is none.
   mlir::Attribute getResultName(unsigned index) const;
 
-  /// In no order, names and lists in the form that they are kept in.
+  /// The attributes in no order; names and lists have their packed form.
   llvm::ArrayRef<mlir::NamedAttribute> getEntries() const { return entries; }
-  /// Sorted by name.
+  /// The attributes sorted by name.
   llvm::SmallVector<mlir::NamedAttribute> getAll() const;
   llvm::hash_code getHash() const {
     return llvm::hash_combine_range(entries.begin(), entries.end());
@@ -59,16 +59,16 @@ private:
   static mlir::Attribute pack(mlir::StringAttr name, mlir::Attribute value);
   static mlir::Attribute unpack(llvm::StringRef name, mlir::Attribute value);
 
-  /// Apart from the op: most walks look at operands and results only, and go
-  /// the faster the less lies between two ops.
+  /// The list is not stored in the op: most walks read operands and results
+  /// only, and are faster if ops are small.
   llvm::SmallVector<mlir::NamedAttribute, 0> entries;
 };
 
 /// The properties of `op`; null for an op that no schema has made.
 NodeAttributes *getNodeAttributes(mlir::Operation *op);
 
-/// Sets attributes of any op: those of one call at once, since each change of
-/// a dictionary makes a new one.
+/// Sets attributes of any op, all of one call at once, since each change of a
+/// dictionary makes a new one.
 void setAttributes(mlir::Operation *op,
                    llvm::ArrayRef<mlir::NamedAttribute> attributes);
 

@@ -1,4 +1,4 @@
-//===- Nodes.h - Reading nodes, and names for new ones --------*- C++ -*-===//
+//===- Nodes.h - Reading nodes, and names for new ones ----------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ namespace mp {
 bool hasOperand(mlir::Operation *node, unsigned index);
 bool hasResult(mlir::Operation *node, unsigned index);
 
-/// The attribute's value, or `byDefault` where it has none.
+/// The attribute's value, or `byDefault` if it has none.
 int64_t getInt(mlir::Operation *node, llvm::StringRef name, int64_t byDefault);
 double getFloat(mlir::Operation *node, llvm::StringRef name, double byDefault);
 llvm::StringRef getString(mlir::Operation *node, llvm::StringRef name,
@@ -48,15 +48,15 @@ std::optional<llvm::StringRef> getModelMetadata(mlir::ModuleOp module,
 class UniqueNames {
 public:
   explicit UniqueNames(mlir::ModuleOp module);
-  /// `base`, or `base_<n>` with the least n that is new; never given again.
-  /// The context keeps the text.
+  /// Returns `base`, or `base_<n>` with the least n that is new; no name is
+  /// returned twice. The context keeps the string.
   llvm::StringRef getValueName(const llvm::Twine &base) {
     return takeValueName(mlir::StringAttr::get(context, base)).getValue();
   }
   llvm::StringRef getNodeName(const llvm::Twine &base) {
     return takeNodeName(mlir::StringAttr::get(context, base)).getValue();
   }
-  /// The same of a text that the context has already.
+  /// The same for a string that the context has already.
   mlir::StringAttr takeValueName(mlir::StringAttr base) {
     return take(values, base);
   }
@@ -65,7 +65,7 @@ public:
   }
 
 private:
-  /// Texts are unique in a context: their addresses say what they are.
+  /// Strings are unique in a context: their addresses identify them.
   struct Space {
     llvm::DenseSet<mlir::StringAttr> taken;
     llvm::DenseMap<mlir::StringAttr, unsigned> next;

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The dialect's classes, and the questions that passes ask about its
-// operators: which schema is in force, what is a node called, which formal
-// parameter does an operand belong to.
+// The dialect's classes, and queries of passes about its operators: the schema
+// in force, the name of a node, the formal parameter of an operand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,8 +37,8 @@
 
 namespace mp::onnxir {
 
-/// Names of what nodes and graphs have beside operators; ONNX.td says what it
-/// holds.
+/// Names of attributes that nodes and graphs have in addition to those of
+/// operators; ONNX.td describes their contents.
 namespace attr {
 inline constexpr llvm::StringLiteral name = "onnx.name";
 inline constexpr llvm::StringLiteral results = "onnx.results";
@@ -67,8 +66,7 @@ std::optional<int64_t> getOpset(mlir::Operation *op, llvm::StringRef domain);
 /// the default domain; for those the nearest schema is the answer. Null for
 /// the dialect's own ops and for ops that no schema describes.
 const OpSchema *getSchema(mlir::Operation *op);
-/// The same of an operator where its domain is imported at `opset`, or not at
-/// all.
+/// The same for an operator whose domain is imported at `opset`, or not at all.
 const OpSchema *getSchemaAt(const OpFamily &family,
                             std::optional<int64_t> opset);
 
@@ -80,14 +78,14 @@ llvm::StringRef getOpType(mlir::Operation *op);
 bool isNode(mlir::Operation *op);
 /// True if `op` is the default domain's operator `opType`.
 bool isStandardOp(mlir::Operation *op, llvm::StringRef opType);
-/// The same of com.microsoft.
+/// The same for com.microsoft.
 bool isMicrosoftOp(mlir::Operation *op, llvm::StringRef opType);
 
 /// The node's name, empty if it has none.
 llvm::StringRef getNodeName(mlir::Operation *op);
 /// The ONNX name of a value; empty for absent ones.
 llvm::StringRef getValueName(mlir::Value value);
-/// The same as an attribute, which is null where there is no name.
+/// The same as an attribute, which is null for a value without a name.
 mlir::StringAttr getValueNameAttr(mlir::Value value);
 /// Renames a node's or initializer's result; other values keep their names.
 void setValueName(mlir::OpResult value, llvm::StringRef name);
@@ -119,10 +117,11 @@ bool isF32Tensor(mlir::Type type);
 bool is16BitTensor(mlir::Type type);
 /// The same tensor type with another element type.
 mlir::Type withElementType(mlir::Type tensorType, mlir::Type elementType);
-/// The same type with nothing known about dimensions, also of elements of
+/// The same type without any information about dimensions, also in elements of
 /// sequences and optionals.
 mlir::Type withoutShape(mlir::Type type);
-/// The type is `!onnx.unknown`, or nothing is known about its dimensions.
+/// True if the type is `!onnx.unknown`, or nothing is known about its
+/// dimensions.
 bool isVague(mlir::Type type);
 
 } // namespace mp::onnxir

@@ -57,7 +57,7 @@ def ONNX_Dialect : Dialect {
     void registerOperators();
     std::shared_ptr<const ::mp::SchemaRegistry> schemas;
     ::llvm::DenseMap<const void *, const ::mp::OpFamily *> families;
-    /// Those of the operators.
+    /// Allocates the IDs of the operators.
     ::mlir::TypeIDAllocator typeIDs;
 
   public:

@@ -26,10 +26,10 @@
 
 namespace mp::runtime {
 
-/// Whether it is a memref of which the type says all but where it is.
+/// True if it is a memref whose type tells everything but its address.
 bool isKnown(mlir::Type type);
 
-/// What a function that is launched gets of a captured value of `type`.
+/// The type in which a launched function gets a captured value of `type`.
 mlir::Type getCapturedType(mlir::Type type);
 
 } // namespace mp::runtime

@@ -9,16 +9,16 @@
 // loop. A task goes through K in steps of KC: it packs a micro-panel of the RHS
 // for one step, which stays in the caches, and multiplies it by the LHS,
 // micro-panel by micro-panel. Sums between steps are kept in f32 in memory of
-// the thread, so that every element is summed up in one order whatever runs
-// where; sums of few terms, which take one step, go from registers to the
-// output. Of a last panel with a few columns, sums are along vectors of K.
-// Where there are few columns at all, they are packed ahead of all tasks. An
-// LHS whose rows are lines of K is read where it is. Others are packed once,
-// ahead of all tasks; where there are batches, by each task for itself. If that
-// is more than caches hold, as in gradients of weights that are sums over all
-// pixels of all images, K is gone through in blocks: the LHS of one is packed,
-// and all tasks add its products. An operand that is a constant of the model is
-// packed by the first call, for all that follow.
+// the thread: every element is summed up in the same order, whichever thread
+// does it. Sums of few terms, which take one step, go from registers to the
+// output. The sums of a last panel with a few columns are along vectors of K.
+// If there are few columns in all, they are packed before all tasks. An LHS
+// whose rows are lines of K is read in place. Others are packed once, before
+// all tasks; if there are batches, each task packs its own part. If that is
+// more than caches hold, as in gradients of weights that are sums over all
+// pixels of all images, K is divided into blocks: the LHS of one is packed, and
+// all tasks add its products. An operand that is a constant of the model is
+// packed by the first call, for all later ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,13 +53,13 @@ public:
   void emit();
 
 private:
-  /// Panels of rows that are multiplied before their sums are stored: one, so
-  /// that lines of the output are not all asked for at once; some where a call
-  /// has tile registers to set up.
+  /// The number of panels of rows that are multiplied before their sums are
+  /// stored: one, to spread the prefetches of the output's lines; several if a
+  /// call has tile registers to set up.
   int64_t getPanelsPerProduct() const {
     return shape.products == Products::AMX ? 4 : 1;
   }
-  /// Rows in place have what is around their image in memory.
+  /// Rows in place need the padding of their image in memory.
   Contraction &padRows() {
     if (shape.lhsInPlace)
       contraction.pad(e, contraction.shape.lhs);
@@ -90,7 +90,7 @@ private:
   bool packsLHSInTasks() {
     return contraction.shape.isBatched() && !keepsLHS && !shape.lhsInPlace;
   }
-  /// Where those for the depths from `first` on begin.
+  /// The offset of `panel` among the panels for the depths from `first` on.
   Value getPlace(const Panels &panels, Value first, Value panel, Value pitch) {
     Value width = e.mul(panels.count, panels.format.width);
     return e.add(e.mul(first, width), e.mul(panel, pitch));
@@ -98,7 +98,7 @@ private:
   Panels getLHSPanels() { return {rows, shape.lhsFormat, lhsPanels}; }
   Panels getRHSPanels() { return {columns, shape.rhsFormat, rhsPanels}; }
   bool packsRHSAhead() { return config.getRhsAhead(); }
-  /// Whether a panel is the tail, which is packed in another form.
+  /// True if a panel is the tail, which is packed in another format.
   Value isTail(Value panel) {
     Value left = e.sub(contraction.groups[N].total, e.mul(panel, shape.nr()));
     return e.equal(left, e.index(config.getTail()));
@@ -119,11 +119,11 @@ private:
   void emitThroughMemory(Value column, PanelProduct product, Value rowPlace,
                          Value step, bool isTail = false);
 
-  /// What the steps of a task share.
+  /// State that the steps of a task share.
   struct Task {
     Value firstLHSPanel, lhsPanels, firstRHSPanel, rhsPanels;
     Value rows, packedRHS, sums, firstSum;
-    /// Where the batch of an operand that is kept begins.
+    /// The begin of the batch of an operand that is kept.
     Value firstPacked;
   };
 
@@ -138,15 +138,14 @@ private:
   Value depth, steps, lhsPanels, rhsPanels;
   /// Elements of the summed dimension in a step.
   Value kc;
-  /// Steps for which rows are packed ahead of all tasks.
+  /// Blocks of K, and steps for which rows are packed before all tasks.
   Value kBlocks, kBlockSteps;
-  /// The steps of the tasks, and where their sums are kept between blocks
-  /// of K.
+  /// The steps of the tasks, and the sums' memory between blocks of K.
   Value firstStep, lastStep, kBlockSums;
   Value blockLHSPanels, blockRHSPanels, mBlocks, nBlocks;
-  /// What outlasts a call.
+  /// True for operands whose panels outlast a call.
   bool keepsLHS, keepsRHS;
-  /// What tasks share.
+  /// Memory that tasks share.
   Value packedLHS, packedRHS, packedTail;
   Task task;
 };
@@ -154,7 +153,7 @@ private:
 
 void Blocked::chooseBlocks() {
   depth = contraction.groups[K].total;
-  // Columns that are kept are packed the same way for any number of rows.
+  // Columns that are cached are packed the same way for any number of rows.
   Value isDeep;
   if (shape.products == Products::AMX && !keepsRHS)
     isDeep = arith::AndIOp::create(
@@ -171,7 +170,7 @@ void Blocked::chooseBlocks() {
                   std::max(ifDeep / width, int64_t(1)));
   };
   kc = choose(config.getKc(), config.getDeepKc());
-  // A sum of nothing is stored, too.
+  // An empty sum is stored, too.
   steps = e.max(e.ceilDiv(depth, kc), e.index(1));
   lhsPanels = e.ceilDiv(contraction.groups[M].total, shape.mr);
   rhsPanels = e.ceilDiv(contraction.groups[N].total, shape.nr());
@@ -183,8 +182,8 @@ void Blocked::chooseBlocks() {
       choosePanels(config.getMc(), config.getDeepMc(), shape.mr);
   Value maxRHSPanels =
       choosePanels(config.getNc(), config.getDeepNc(), shape.nr());
-  // So many tasks that threads find something to do, however long one takes:
-  // parts of rows where each may have all columns, else of columns.
+  // Enough tasks for all threads, even if some take long: they divide rows
+  // where each may have all columns, else columns.
   constexpr int64_t minTasks = 8, leastRows = 32;
   Value wantedM = e.ceilDiv(lhsPanels, maxLHSPanels);
   Value wantedN = e.ceilDiv(rhsPanels, maxRHSPanels);
@@ -203,8 +202,7 @@ void Blocked::chooseBlocks() {
   kBlockSteps = steps;
   if (!packsLHSAhead())
     return;
-  // So that the LHS of a block of K stays in the second cache, and all sums in
-  // the third.
+  // The LHS of a block of K must fit the second cache, and all sums the third.
   constexpr int64_t maxBytes = 2 << 20, maxSums = 1 << 20;
   int64_t bytes = shape.lhsFormat.element.getIntOrFloatBitWidth() / 8;
   Value rowBytes = e.mul(e.mul(lhsPanels, kc), shape.mr * bytes);
@@ -222,8 +220,8 @@ Value Blocked::getSize(const Panels &panels, Value steps) {
                e.mul(e.ceilDiv(most, chunk), chunk));
 }
 
-/// Panels that are packed at once, the `group`-th ones of so many; behind the
-/// last one it comes again. `place` tells where one begins.
+/// The `group`-th panels that are packed at once; the last panel replaces those
+/// after it. `place` returns the begin of a panel.
 static SmallVector<PackedOperand::Place>
 getGroup(LoopBuilder &e, PackedOperand &source, int64_t width, Value group,
          Value first, Value count, function_ref<Value(Value)> place) {
@@ -238,7 +236,7 @@ getGroup(LoopBuilder &e, PackedOperand &source, int64_t width, Value group,
   return places;
 }
 
-/// Panels of all batches for `count` steps from `firstStep` on.
+/// Packs panels of all batches for `count` steps from `firstStep` on.
 void Blocked::packSteps(const Panels &panels, Value firstStep, Value count,
                         Value packed) {
   const PanelFormat &format = panels.format;
@@ -293,7 +291,8 @@ void Blocked::emitTask(Value number) {
                   shape.lhsFormat.element);
   else if (shape.lhsInPlace)
     task.rows = rows.getMemory();
-  // With one step, sums of a panel product are stored before the next one's.
+  // With one step, the sums of a panel product are stored before the next
+  // product.
   Value kept = arith::SelectOp::create(e, e.less(e.index(1), steps),
                                        e.mul(blockLHSPanels, blockRHSPanels),
                                        e.index(getPanelsPerProduct()));
@@ -312,8 +311,8 @@ void Blocked::emitTask(Value number) {
   e.loop(firstStep, lastStep, 1, [&](Value step) { emitStep(step); });
 }
 
-/// Where the task's rows for `count` depths are; packs them if that has not
-/// been done.
+/// Returns the offset of the task's rows for `count` depths, after packing them
+/// if that has not been done.
 Value Blocked::locateLHS(Value step, Value count) {
   Value first = e.mul(step, kc);
   if (shape.lhsInPlace)
@@ -340,8 +339,8 @@ void Blocked::emitStep(Value step) {
          [&](Value j) { emitPanelProducts(j, rowPlace, step, count); });
 }
 
-/// Where a panel of columns for `count` depths is; packs it if that has not
-/// been done.
+/// Sets the memory of a panel of columns for `count` depths, after packing it
+/// if that has not been done.
 void Blocked::locateRHS(Value panel, Value step, Value count,
                         PanelProduct &product) {
   Value firstColumn = e.mul(panel, shape.nr());
@@ -366,7 +365,7 @@ void Blocked::locateRHS(Value panel, Value step, Value count,
   }
 }
 
-/// The same of the last panel.
+/// The same for the last panel.
 void Blocked::locateTail(Value panel, Value step, Value count,
                          PanelProduct &product) {
   Value firstColumn = e.mul(panel, shape.nr());
@@ -384,7 +383,8 @@ void Blocked::locateTail(Value panel, Value step, Value count,
              e.mul(step, kc), count, product.rhs);
 }
 
-/// The rows of the task's panels from `panel` on, whose first is at `place`.
+/// Sets the rows of the task's panels from `panel` on, the first of which is at
+/// `place`.
 void Blocked::enterLHS(Value panel, Value place, PanelProduct &product) {
   if (!shape.lhsInPlace) {
     product.lhsPlace = e.add(place, e.mul(panel, product.lhsPitch));
@@ -453,7 +453,7 @@ void Blocked::emitWholePanel(Value j, PanelProduct product, Value rowPlace,
     inRegisters();
 }
 
-/// Sums of one step, which are results.
+/// Computes sums of one step in registers, which are stored as results.
 void Blocked::emitInRegisters(ArrayRef<TileStore::Vector> vectors,
                               Value firstColumn, PanelProduct product,
                               Value rowPlace) {
@@ -469,7 +469,7 @@ void Blocked::emitInRegisters(ArrayRef<TileStore::Vector> vectors,
   });
 }
 
-/// Sums that later steps add to, or that are stored one row after the other.
+/// Computes sums that later steps add to, or that are stored row by row.
 void Blocked::emitThroughMemory(Value j, PanelProduct product, Value rowPlace,
                                 Value step, bool isTail) {
   Value firstColumn = e.mul(e.add(task.firstRHSPanel, j), shape.nr());
@@ -521,7 +521,7 @@ void Blocked::emitKBlocks(Value tasks) {
   memref::DeallocOp::create(e, kBlockSums);
 }
 
-/// Of all steps, which are packed side by side.
+/// Packs the columns of all steps in parallel.
 void Blocked::packColumnsAhead() {
   packedRHS =
       e.allocate(getSize(getRHSPanels(), steps), shape.rhsFormat.element);

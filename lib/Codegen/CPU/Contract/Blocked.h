@@ -12,7 +12,8 @@
 
 namespace mp::kernel {
 
-/// Emits the loops of `op`, where `e` stands, through packed micro-panels.
+/// Emits the loops of `op` at the insertion point of `e`, through packed
+/// micro-panels.
 void emitBlocked(LoopBuilder &e, ContractOp op);
 
 } // namespace mp::kernel

@@ -101,8 +101,8 @@ void Contraction::addView(LoopBuilder &e, unsigned number) {
   views.push_back(view);
 }
 
-/// Behind the last entry it comes again: vectors there are read under empty
-/// masks, but for addresses that are none processors take hundreds of cycles.
+/// Repeats the last entry after the end: vectors there are read under empty
+/// masks, but invalid addresses cost hundreds of cycles.
 static void fillSlack(LoopBuilder &e, Value table, Value count) {
   constexpr int64_t lanes = 16;
   static_assert(tableSlack % lanes == 0);

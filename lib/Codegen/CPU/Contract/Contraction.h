@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The values of a ContractShape: each group of dimensions is counted by one
-// flat index, and where an element of an operand lies is a sum of one offset
-// for each group.
+// flat index, and the offset of an operand's element is a sum of one offset for
+// each group.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@
 
 namespace mp::kernel {
 
-/// What a flat index of a group adds to a place: a multiple of it, or an entry
-/// of a table where the group has several dimensions.
+/// The contribution of a flat index of a group to an offset: a multiple of it,
+/// or an entry of a table if the group has several dimensions.
 struct IndexFunction {
   mlir::Value factor;
   mlir::Value table;
@@ -33,8 +33,8 @@ struct IndexFunction {
 
   bool isZero() const { return !factor && !table; }
   mlir::Value at(LoopBuilder &e, mlir::Value i) const;
-  /// For i to i + lanes - 1, as a vector of `type`. Tables have so much slack
-  /// at the end that this may be called for any i of the group.
+  /// The same for i to i + lanes - 1, as a vector of `type`. The slack at the
+  /// end of tables allows any i of the group.
   mlir::Value vectorAt(LoopBuilder &e, mlir::Value i, int64_t lanes) const;
   mlir::Type type;
 };
@@ -45,15 +45,16 @@ struct View {
   mlir::Value memory;
   /// The place at which all indices are zero.
   mlir::Value origin;
-  /// For each dimension of the contraction; null where it does not matter.
+  /// One entry per dimension of the contraction; null if the operand does not
+  /// depend on it.
   llvm::SmallVector<mlir::Value> strides;
-  /// Of the operand's dimension of each bound (i32).
+  /// The size (i32) of the operand's dimension, one entry per bound.
   llvm::SmallVector<mlir::Value> boundSizes;
 
   mlir::Value getStride(LoopBuilder &e, unsigned dim) const {
     return strides[dim] ? strides[dim] : e.index(0);
   }
-  /// Where indices of the contraction's dimensions lie; null stands for zero.
+  /// The offset of indices of the contraction's dimensions; null is zero.
   mlir::Value getPlace(LoopBuilder &e,
                        llvm::ArrayRef<mlir::Value> indices) const;
 };
@@ -66,18 +67,18 @@ struct Group {
   bool isSingle() const { return dims.size() == 1; }
 };
 
-/// Entries behind those of tables, which are the last one again.
+/// Entries after the end of tables, which repeat the last one.
 constexpr int64_t tableSlack = 192;
 
 class Contraction {
 public:
-  /// Emits what all tasks share.
+  /// Emits the values that all tasks share.
   Contraction(LoopBuilder &e, ContractOp op);
 
   ContractOp op;
   ContractShape shape;
   std::vector<View> views;
-  /// Of its dimensions.
+  /// Indexed by dimension.
   llvm::SmallVector<mlir::Value> sizes;
   Group groups[4];
 
@@ -88,14 +89,14 @@ public:
   /// Coordinates (i32) of a bounded dimension along a group.
   IndexFunction getCoordinates(LoopBuilder &e, GroupKind kind,
                                const Bound &bound);
-  /// The place of a batch.
+  /// The offset of a batch.
   mlir::Value getBatchOffset(LoopBuilder &e, mlir::Value batch,
                              unsigned operand);
   mlir::Value getBatchCoordinate(LoopBuilder &e, mlir::Value batch,
                                  const Bound &bound);
-  /// Copies an operand, whose layout is the identity, to memory of its own with
-  /// all that indices reach, zeros around it, so that it has no bounds. Nothing
-  /// where it has none.
+  /// Copies an operand, whose layout is the identity, to its own memory with
+  /// all elements that indices reach, zeros around it: it has no bounds then.
+  /// Does nothing if it has none.
   void pad(LoopBuilder &e, unsigned operand);
   /// Frees the tables and the copy.
   void release(LoopBuilder &e);
@@ -107,12 +108,12 @@ private:
   mlir::Value sumBatch(LoopBuilder &e, mlir::Value batch,
                        llvm::ArrayRef<mlir::Value> factors);
 
-  /// What `release` frees.
+  /// Memory that `release` frees.
   llvm::SmallVector<mlir::Value> tables;
 };
 
-/// What an earlier call has left in the cache entry of `op`: `count` elements;
-/// if there is nothing, what `make` allocates and fills.
+/// Returns the `count` elements that an earlier call has left in the cache
+/// entry of `op`; if there are none, `make` allocates and fills them.
 mlir::Value makeOnce(LoopBuilder &e, ContractOp op, mlir::Value count,
                      mlir::Type element,
                      llvm::function_ref<mlir::Value()> make);

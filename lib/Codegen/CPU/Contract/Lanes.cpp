@@ -30,7 +30,7 @@ SmallVector<Value> splitLanes(LoopBuilder &e, Value vector, int64_t count) {
       result.push_back(e.castFloat(laneGroup, e.getF32Type()));
     return result;
   }
-  // Words are moved, of two elements each, and taken apart last.
+  // Words of two elements each are moved, and split last.
   int64_t size = cast<VectorType>(vector.getType()).getDimSize(0);
   Value words = vector::BitCastOp::create(
       e, e.vectorType(e.getI32Type(), size / 2), vector);
@@ -62,7 +62,7 @@ Value joinLanes(LoopBuilder &e, ArrayRef<Value> vectors) {
 }
 
 SmallVector<Value> transpose(LoopBuilder &e, ArrayRef<Value> rows) {
-  // Interleaving row i with row i + n / 2, log2(n) times over.
+  // Interleaves row i with row i + n / 2, log2(n) times.
   int64_t count = rows.size();
   SmallVector<Value> current(rows);
   SmallVector<int64_t> low, high;

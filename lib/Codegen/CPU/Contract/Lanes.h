@@ -12,16 +12,16 @@
 
 namespace mp::kernel {
 
-/// Vectors of each `count`-th element of a vector, from the first elements on;
-/// as f32. A power of two.
+/// Splits a vector into vectors of each `count`-th element, as f32, beginning
+/// with the first elements. `count` is a power of two.
 llvm::SmallVector<mlir::Value> splitLanes(LoopBuilder &e, mlir::Value vector,
                                           int64_t count);
 
 /// The vector of which these are each n-th element.
 mlir::Value joinLanes(LoopBuilder &e, llvm::ArrayRef<mlir::Value> vectors);
 
-/// Of as many vectors as they have lanes: vector i of the result has the i-th
-/// elements.
+/// Transposes as many vectors as they have lanes: vector i of the result has
+/// the i-th elements.
 llvm::SmallVector<mlir::Value> transpose(LoopBuilder &e,
                                          llvm::ArrayRef<mlir::Value> rows);
 

@@ -67,7 +67,7 @@ void LoopBuilder::loop(Value begin, Value end, int64_t step, Body body) {
 void LoopBuilder::keepRolled(scf::ForOp loop) {
   auto unroll = LLVM::LoopUnrollAttr::get(getContext(), getBoolAttr(true), {},
                                           {}, {}, {}, {}, {});
-  // The name that it has where loops have become branches.
+  // The attribute has this name after loops have become branches.
   loop->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(
                                        getContext(), {}, {}, {}, unroll, {}, {},
                                        {}, {}, {}, {}, {}, {}, {}, {}, {}));

@@ -17,8 +17,8 @@
 
 namespace mp::kernel {
 
-/// Short names for what loop nests are made of. Values are of type index
-/// where nothing else is said.
+/// Short names for the ops of loop nests. Values are of type index unless
+/// noted.
 class LoopBuilder : public mlir::ImplicitLocOpBuilder {
 public:
   using Value = mlir::Value;
@@ -34,7 +34,7 @@ public:
   Value mul(Value a, int64_t b) { return mul(a, index(b)); }
   Value min(Value a, Value b);
   Value max(Value a, Value b);
-  /// Of values that are not negative.
+  /// Divide values that are not negative.
   Value div(Value a, Value b);
   Value rem(Value a, Value b);
   Value ceilDiv(Value a, Value b);
@@ -46,7 +46,7 @@ public:
   void loop(Value begin, Value end, int64_t step, Body body);
   void loop(Value end, Body body) { loop(index(0), end, 1, body); }
   void parallel(Value count, Body body);
-  /// Bids LLVM not to unroll a loop.
+  /// Prevents LLVM from unrolling a loop.
   void keepRolled(mlir::scf::ForOp loop);
   void ifThen(Value condition, llvm::function_ref<void()> body);
   void ifElse(Value condition, llvm::function_ref<void()> yes,
@@ -62,21 +62,21 @@ public:
   Value iota(mlir::Type type, int64_t lanes);
   /// The first `count` lanes; none if it is negative.
   Value firstLanes(Value count, int64_t lanes);
-  /// Those from `begin` to `end` - 1.
+  /// The lanes from `begin` to `end` - 1.
   Value lanesBetween(Value begin, Value end, int64_t lanes);
-  /// Between floats of any widths, scalars or vectors.
+  /// Converts between floats of any widths, scalars or vectors.
   Value castFloat(Value value, mlir::Type element);
   /// The same, rounded to `rounding` on the way unless this is null.
   Value castFloat(Value value, mlir::Type rounding, mlir::Type element) {
     return castFloat(rounding ? castFloat(value, rounding) : value, element);
   }
   Value allocate(Value count, mlir::Type element);
-  /// So many elements of the running thread's memory (runtime.scratch).
+  /// Elements of the running thread's memory (runtime.scratch).
   Value scratch(int buffer, Value count, mlir::Type element);
   Value load(Value memref, Value at);
   /// Elements of a line of memory at `place` plus `offsets`, zeros elsewhere.
   Value gather(Value memref, Value place, Value offsets, Value mask);
-  /// Asks for a line of memory that will be read or written.
+  /// Prefetches a line of memory that will be read or written.
   void prefetch(Value memref, Value at, bool write);
 
 private:

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A tile of 32 x 32 sums is four tile registers; two of rows and two of columns
-// are loaded for 32 elements of depth. Written in the LLVM dialect, since tile
-// registers must stay in registers from one round of the loop to the next, and
-// no other dialect's lowering carries them around.
+// are loaded for 32 elements of depth. The code is in the LLVM dialect: values
+// of tile registers must stay in registers from one iteration to the next, and
+// no other dialect's lowering carries them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,8 @@ public:
 
 private:
   static constexpr int64_t rowBytes = 64;
-  /// Between the rows of a register in a panel of rows, of columns, in sums.
+  /// The distance of a register's rows in a panel of rows, in one of columns,
+  /// and in sums.
   static constexpr int64_t rowStride = 64, columnStride = 128, sumStride = 128;
   static constexpr int64_t chunkBytes = 2048, tileBytes = 4096;
 

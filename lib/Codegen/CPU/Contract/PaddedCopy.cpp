@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A line of the copy is all from the last axis with bounds on: zeros, what the
-// image has of it, zeros. Lines in front of the image and behind it are zeros.
+// A line of the copy consists of all axes from the last one with bounds on:
+// zeros, the image's elements, zeros. Lines before and after the image are
+// zeros.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +18,11 @@ using namespace mlir;
 namespace mp::kernel {
 
 namespace {
-/// Elements that a task copies, about.
+/// The approximate number of elements that a task copies.
 constexpr int64_t taskElements = 1 << 14;
 constexpr int64_t lanes = 16;
 
-/// Of an axis: index 0 of the copy is `low` of the image.
+/// An axis of the copy: its index 0 is index `low` of the image.
 struct Axis {
   Value low, size, copied;
 };
@@ -54,7 +55,7 @@ private:
   AffineMap map;
   Value source, memory;
   SmallVector<Axis> axes;
-  /// The last one with bounds; from there on, lines.
+  /// The last axis with bounds; lines begin with it.
   unsigned line = 0;
   Value lineLength;
 };
@@ -108,7 +109,7 @@ void PaddedCopy::copy(Value from, Value to, Value count) {
 void PaddedCopy::copyLine(Value number) {
   Value to = e.mul(number, lineLength);
   Value end = e.add(to, lineLength);
-  // Where the line is in the image.
+  // The position of the line in the image.
   Value rest = number, from = e.index(0), pitch = e.index(1), isThere;
   for (unsigned i = axes.size(); i-- > line;)
     pitch = e.mul(pitch, axes[i].size);
@@ -142,7 +143,7 @@ void PaddedCopy::copyLine(Value number) {
     copyAll();
 }
 
-/// Of the copy, all of which indices reach.
+/// Makes the view one of the copy, which contains all indices.
 void PaddedCopy::replaceView() {
   Value stride = e.index(1);
   view.memory = memref::CastOp::create(e, getLineType(view.shape), memory);

@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Three ways, by what is contiguous in memory: along the lanes, vectors are
-// loaded and stored as they are; along the summed dimension, squares are
-// loaded and transposed in registers; where neither is known, elements are
-// gathered. Where a vector goes beyond the end of a line (a row of an image),
-// the pieces of lines are loaded one after the other, each under a mask.
+// There are three ways to pack, depending on the contiguous dimension. If the
+// lanes are contiguous, vectors are loaded and stored as they are. If the
+// summed dimension is, squares are loaded and transposed in registers. If
+// neither is known to be, elements are gathered. If a vector extends beyond the
+// end of a line (a row of an image), the pieces of lines are loaded one after
+// the other, each under a mask.
 //
 //===----------------------------------------------------------------------===//
 
@@ -88,7 +89,7 @@ Value PackedOperand::checkBounds(LoopBuilder &e, Value mask,
   for (auto [check, coordinate, other] :
        llvm::zip_equal(checks, coordinates, others)) {
     Value place = e.add(coordinate, e.splat(other, lanes));
-    // Unsigned, so that what is negative is too large.
+    // The comparison is unsigned: negative values are too large.
     Value within = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, place,
                                          e.splat(check.size, lanes));
     mask = arith::AndIOp::create(e, mask, within);
@@ -104,12 +105,12 @@ static Value spread(LoopBuilder &e, Value mask, int64_t step) {
   return vector::InterleaveOp::create(e, mask, e.zeros(e.getI1Type(), lanes));
 }
 
-/// How the lanes from `first` on are reached where they may be no single run.
+/// The access to the lanes from `first` on, which may not be a single run.
 PackedOperand::VectorAccess PackedOperand::getAccess(LoopBuilder &e,
                                                      const Line &line,
                                                      Value first,
                                                      int64_t lanes) {
-  // As many masked loads take about as long as gathering.
+  // A gather takes about as long as so many masked loads.
   constexpr int64_t worthRuns = 6;
   const IndexFunction &offsets = line.offsets;
   VectorAccess access{offsets.step, Value(), {}};
@@ -154,7 +155,7 @@ Value PackedOperand::load(LoopBuilder &e, Value place,
   return e.castFloat(line, rounding, format.element);
 }
 
-/// A vector of k-packs, of which the first `kPacks` are stored.
+/// Stores the first `kPacks` of a vector of k-packs.
 void PackedOperand::storeVector(LoopBuilder &e, Value value, Value panel,
                                 Value at, int64_t kPacks) {
   int64_t lanes = cast<VectorType>(value.getType()).getDimSize(0);
@@ -341,7 +342,7 @@ void PackedOperand::storeKPacks(LoopBuilder &e, const LaneGroup &laneGroup,
   }
 }
 
-/// The `i`-th elements of K in a lane group; none behind the end.
+/// The `i`-th elements of K in a lane group; empty after the end of K.
 Value PackedOperand::readElements(LoopBuilder &e, const LaneGroup &laneGroup,
                                   Value i, bool mayExceed) {
   Value k = e.add(laneGroup.depth, i);
@@ -356,8 +357,8 @@ Value PackedOperand::readElements(LoopBuilder &e, const LaneGroup &laneGroup,
     others.push_back(check.depth.at(e, k));
   mask = checkBounds(e, mask, laneGroup.coordinates, others);
   Value from = e.add(laneGroup.place, depthLine.offsets.at(e, k));
-  // What the next panels read of this line: too many lines are read in turn for
-  // the processor to foresee it.
+  // Prefetch what the next panels read of this line: too many lines are read in
+  // turn for the processor's prefetcher.
   if (!laneGroup.access.offsets) {
     int64_t ahead = format.width * getNumTogether() * laneGroup.access.step;
     e.prefetch(memory, e.add(from, ahead), false);
@@ -408,7 +409,7 @@ void PackedOperand::packAlongLanes(LoopBuilder &e, ArrayRef<Panel> panels,
           getAccess(e, laneLine, laneGroup.first, format.vectorKPacks);
       packLanes(e, laneGroup);
     };
-    // Panels of columns are whole vectors.
+    // Panels of columns consist of whole vectors.
     if (format.width % format.vectorKPacks != 0) {
       llvm::for_each(laneGroups, pack);
       return;
@@ -455,7 +456,7 @@ void PackedOperand::packAlongDepth(LoopBuilder &e, const Panel &panel) {
   auto pack = [&](Value begin, int64_t count) {
     packSquares(e, getLaneGroup(e, panel, begin, count));
   };
-  // One body for all groups of lanes: each is hundreds of instructions.
+  // All groups of lanes share one body, which has hundreds of instructions.
   e.loop(e.index(0), e.index(format.width - rest), width,
          [&](Value begin) { pack(begin, width); });
   if (rest)
@@ -467,7 +468,7 @@ void PackedOperand::packSquares(LoopBuilder &e, const LaneGroup &laneGroup) {
   SmallVector<Value> places, present;
   SmallVector<SmallVector<Value>> coordinates;
   for (int64_t i = 0; i < laneGroup.width; ++i) {
-    // Lanes behind the end read the first line, under an empty mask.
+    // Lanes after the end read the first line, under an empty mask.
     Value valid = e.less(e.index(i), laneGroup.count);
     Value lane = arith::SelectOp::create(e, valid, e.add(laneGroup.first, i),
                                          e.index(0));

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A micro-panel holds MR rows of the LHS, or NR columns of the RHS, for a range
-// of K: `width` of them. K is counted in k-packs: elements, or pairs of them. A
+// A micro-panel holds `width` rows of the LHS (MR), or columns of the RHS (NR),
+// for a range of K. K is counted in k-packs: elements, or pairs of them. A
 // micro-panel is stored as [k-pack][lane], or in chunks as
-// [chunk][lane][k-pack], the lanes being its rows or columns; zeros stand where
-// the operand ends.
+// [chunk][lane][k-pack], the lanes being its rows or columns; it has zeros
+// after the end of the operand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@
 namespace mp::kernel {
 
 struct PanelFormat {
-  /// Of the panel's memory.
+  /// The type of the panel's memory.
   mlir::Type element;
   int64_t width;
   /// K-packs in a vector, and in a chunk.
@@ -31,26 +31,26 @@ struct PanelFormat {
   /// Elements in a k-pack.
   int64_t kPack = 1;
   bool byLane = false;
-  /// What lies behind the end of K is zero up to a whole chunk, and not only
-  /// for panels that are stored by lanes.
+  /// Elements after the end of K are zero up to a whole chunk, also in panels
+  /// that are not stored by lanes.
   bool wholeChunks = false;
 
   int64_t chunk() const { return vectorKPacks * kPack; }
-  /// Elements in a panel for so much of K.
+  /// The number of elements in a panel for `depth` of K.
   mlir::Value getSize(LoopBuilder &e, mlir::Value depth) const;
 };
 
-/// The LHS, which is packed along M, or the RHS, along N. Code that packs is a
-/// function, which all operands share that differ in sizes and places alone.
+/// The LHS, which is packed along M, or the RHS, along N. The packing code is a
+/// function, shared by all operands that differ only in sizes and places.
 class PackedOperand {
 public:
   /// Emits the offsets that all panels share.
   PackedOperand(LoopBuilder &e, Contraction &contraction, unsigned operand,
                 GroupKind kind, const PanelFormat &format, bool alongDepth);
 
-  /// What depends on the batch alone; comes before pack.
+  /// Sets the state that depends only on the batch; to be called before pack.
   void enterBatch(LoopBuilder &e, mlir::Value batch);
-  /// Lanes `first` to `first + width - 1`, and where their panel begins.
+  /// Lanes `first` to `first + width - 1`, and the begin of their panel.
   struct Place {
     mlir::Value first, at;
   };
@@ -58,10 +58,11 @@ public:
   /// of K.
   void pack(LoopBuilder &e, llvm::ArrayRef<Place> places, mlir::Value depth,
             mlir::Value count, mlir::Value memory);
-  /// Panels to be packed at once, since their lanes share lines of memory.
+  /// The number of panels to pack at once, since their lanes share lines of
+  /// memory.
   int64_t getNumTogether() const;
 
-  /// Where column or row `first` is, if the operand is one line.
+  /// The offset of column or row `first`, if the operand is one line.
   mlir::Value getPlace(LoopBuilder &e, mlir::Value first) {
     return e.add(base, laneLine.offsets.at(e, first));
   }
@@ -74,9 +75,10 @@ private:
   /// The lanes of all panels, or K.
   struct Line {
     IndexFunction offsets;
-    /// Of the group of dimensions, and with a table, of its last one.
+    /// The size of the group of dimensions, and that of its last one, which a
+    /// table needs.
     mlir::Value total, length;
-    /// A vector of a table is in at most so many runs; 0 if nothing is known.
+    /// The most runs in a vector of a table; 0 if nothing is known.
     int64_t maxRuns = 0;
   };
   struct Checked {
@@ -84,25 +86,27 @@ private:
     const Bound *bound;
     mlir::Value size, base;
   };
-  /// Lanes that are read at once, all others aside: the elements of which they
-  /// are picked, and what is added to a place then.
+  /// Lanes that are read at once: the mask that selects them, and the shift
+  /// that is added to the offset.
   struct Segment {
     mlir::Value mask, shift;
   };
-  /// Where elements that make a vector are: `step` apart, in several runs if
+  /// The positions of a vector's elements: `step` apart, in several runs if
   /// there are any; or at `offsets`.
   struct VectorAccess {
     int64_t step = 1;
     mlir::Value offsets;
     llvm::SmallVector<Segment> runs;
   };
-  /// As many lanes of a panel as a vector has k-packs, and where they go.
+  /// A group of as many lanes of a panel as a vector has k-packs, and their
+  /// destination.
   struct LaneGroup {
     mlir::Value first, mask, count;
     int64_t width;
     mlir::Value depth, end;
     mlir::Value panel, at;
-    /// Where the first lane is, where the others are, the lanes' coordinates.
+    /// The offset of the first lane, the access to the others, the lanes'
+    /// coordinates.
     mlir::Value place;
     VectorAccess access;
     llvm::SmallVector<mlir::Value> coordinates;
@@ -112,9 +116,10 @@ private:
     mlir::Value first, depth, count, memory, at;
   };
   Line getLine(LoopBuilder &e, GroupKind group, int64_t lanes);
-  /// Visits all values that code of pack depends on; what is not there is null.
+  /// Visits all values that the code of pack depends on; null stands for absent
+  /// ones.
   void forEachValue(llvm::function_ref<void(mlir::Value &)> visit);
-  /// Depends on all that is not a value, and on constants.
+  /// The name depends on constants and on all state that is not a value.
   std::string getFunctionName(llvm::ArrayRef<Panel> panels);
   mlir::func::FuncOp getFunction(mlir::ModuleOp module, llvm::StringRef name,
                                  llvm::ArrayRef<Panel> panels,
@@ -127,7 +132,7 @@ private:
   mlir::Value checkBounds(LoopBuilder &e, mlir::Value mask,
                           llvm::ArrayRef<mlir::Value> coordinates,
                           llvm::ArrayRef<mlir::Value> others);
-  /// Elements in the panel's type.
+  /// Loads elements in the panel's type.
   mlir::Value load(LoopBuilder &e, mlir::Value place,
                    const VectorAccess &access, mlir::Value mask);
   void storeVector(LoopBuilder &e, mlir::Value value, mlir::Value panel,
@@ -153,7 +158,7 @@ private:
   Contraction &contraction;
   unsigned operand;
   PanelFormat format;
-  /// Of the operand's elements.
+  /// The type of the operand's elements, and their rounding.
   mlir::Type element, rounding;
   mlir::Value memory, base;
   Line laneLine, depthLine;
@@ -161,8 +166,7 @@ private:
   bool alongDepth;
 };
 
-/// Whether `offsets` are those of elements that are `step` apart, `first` being
-/// the first of them, as far as `mask` goes.
+/// True if the `offsets` that `mask` selects are `step` apart, from `first` on.
 mlir::Value isRun(LoopBuilder &e, mlir::Value offsets, mlir::Value first,
                   mlir::Value mask, int64_t step = 1);
 

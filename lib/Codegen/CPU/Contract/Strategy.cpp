@@ -1,13 +1,14 @@
-//===- Strategy.cpp - How contractions are computed -----------------------===//
+//===- Strategy.cpp - Choice of a strategy for contractions ---------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Winograd's transforms where they pay, else blocked products. Micro-panels of
-// both sides are packed, but for a right-hand side of few rows, for which
-// packing takes longer than it saves, and a left-hand side that is lines of K.
+// Winograd's transforms are selected if they pay, else blocked products.
+// Micro-panels of both sides are packed, except for a right-hand side with few
+// rows of the output, for which packing takes longer than it saves, and a
+// left-hand side that consists of lines of K.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,17 +50,17 @@ struct Config {
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What is possible
+// Possible configurations
 //===----------------------------------------------------------------------===//
 
-/// Whether the right-hand side is lines of N within bounds.
+/// True if the right-hand side consists of lines of N within bounds.
 static bool canReadRHSInPlace(const ContractShape &shape) {
   return shape.isSingle(N) && shape.getRHS().bounds.empty() &&
          shape.getStep(N, shape.rhs) == 1;
 }
 
-/// Whether the left-hand side is of what is summed up: its elements are read
-/// one by one. Where an image has bounds, a copy of it has none.
+/// True if the left-hand side has the type of the sums: its elements are read
+/// one by one. An image that has bounds is copied to one that has none.
 static bool canReadLHSInPlace(const ContractShape &shape) {
   const OperandShape &operand = shape.getLHS();
   return operand.element == shape.accumulator && !operand.rounding &&
@@ -68,8 +69,8 @@ static bool canReadLHSInPlace(const ContractShape &shape) {
           shape.contract.types[shape.lhs].getLayout().isIdentity());
 }
 
-/// Whether all of an operand can be packed ahead of all tasks: where there are
-/// batches, each has a part of its own.
+/// True if all of an operand can be packed before all tasks: it must have its
+/// own part for each batch.
 static bool canCache(const ContractShape &shape, unsigned operand) {
   return llvm::all_of(shape.groups[Batch], [&](ArrayRef<unsigned> dims) {
     return shape.operands[operand].moves[dims.back()];
@@ -80,8 +81,8 @@ static bool areFactorsBF16(const ContractShape &shape) {
   return shape.factors[0].isBF16() && shape.factors[1].isBF16();
 }
 
-/// Whether code for each vector that is stored is short, and elements of a row
-/// may follow each other in all operands.
+/// True if the code for each vector that is stored is short, and elements of a
+/// row may be contiguous in all operands.
 static bool canStoreFromRegisters(ContractOp op, const ContractShape &shape) {
   constexpr int64_t maxOps = 8;
   // Constants become part of it, wherever they are now.
@@ -105,18 +106,18 @@ static bool canStoreFromRegisters(ContractOp op, const ContractShape &shape) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is chosen
+// Choices
 //===----------------------------------------------------------------------===//
 
-/// Whether memory goes along K rather than along M or N, or, where it goes
-/// along both, which way panels take less time.
+/// Packs along K, or along M or N, whichever is contiguous in memory; if both
+/// are, the way that takes less time.
 static Packing choosePacking(const ContractShape &shape, unsigned operand,
                              GroupKind kind, const Config &config) {
   if (shape.getStep(K, operand) == 0)
     return Packing::MNMajor;
   if (shape.getStep(kind, operand) == 0)
     return Packing::KMajor;
-  // Both have lines.
+  // Memory is contiguous along both.
   if (!shape.isShort(shape.groups[kind].back()))
     return Packing::MNMajor;
   int64_t length = shape.getLeastLength(kind);
@@ -132,7 +133,7 @@ static Packing choosePacking(const ContractShape &shape, unsigned operand,
              : Packing::MNMajor;
 }
 
-/// The register tile and what is packed for it.
+/// Chooses the register tile and the packing for it.
 static Config chooseTile(const ContractShape &shape, Products products,
                          const TargetNumbers &numbers) {
   Config config;
@@ -165,7 +166,8 @@ static CacheBlocks adapt(CacheBlocks blocks, const Config &config) {
   return blocks;
 }
 
-/// Of constants of the model (`kernel.constant`), where calls pack the same.
+/// Selects a constant of the model (`kernel.constant`): all calls pack the
+/// same.
 static Cached chooseCached(ContractOp op, const ContractShape &shape,
                            const Config &config) {
   auto constant = op->getAttrOfType<IntegerAttr>(constantName);
@@ -192,10 +194,10 @@ static std::optional<int64_t> getSize(ContractOp op, const ContractShape &shape,
   return product;
 }
 
-/// Rows are read in place where they are lines of K, and where they are windows
-/// of an image whose channels are last, unless K is so long that rows are
-/// better packed piece by piece. Sums of few terms are also read along rows of
-/// an image, as that of a first convolution's colours.
+/// Rows are read in place if they are lines of K, or windows of an image whose
+/// channels are last, unless K is so long that packing rows piece by piece is
+/// better. Sums of few terms are also read along rows of an image, for example
+/// those of a first convolution's colours.
 static bool paysToReadLHSInPlace(ContractOp op, const ContractShape &shape,
                                  const Config &config) {
   constexpr int64_t mostDepth = 8192;
@@ -213,8 +215,9 @@ static bool paysToReadLHSInPlace(ContractOp op, const ContractShape &shape,
          (shape.contract.isShallow && shape.getStep(M, shape.lhs) != 0);
 }
 
-/// Two panels of columns, as images of 7 x 7 have, would be two tasks, of which
-/// each goes through all rows. They are packed once, and tasks are for rows.
+/// Two panels of columns, as images of 7 x 7 have, would be two tasks, each of
+/// which goes through all rows. Instead they are packed once, and tasks divide
+/// the rows.
 static bool paysToPackAhead(ContractOp op, const ContractShape &shape,
                             const Config &config) {
   constexpr int64_t leastRows = 64, maxBytes = 1 << 20;
@@ -230,8 +233,8 @@ static bool paysToPackAhead(ContractOp op, const ContractShape &shape,
 
 /// Results that are stored from registers need a tile of their own, around the
 /// epilogue; those that go through memory share one. A product of few
-/// multiply-adds gains less than its tile takes to compile: some
-/// microseconds of each call at most.
+/// multiply-adds gains less than the compilation of its tile costs: at most
+/// some microseconds of each call.
 static bool paysToStoreFromRegisters(ContractOp op,
                                      const ContractShape &shape) {
   constexpr int64_t leastWork = 1 << 21;
@@ -244,17 +247,17 @@ static bool paysToStoreFromRegisters(ContractOp op,
   return work >= leastWork;
 }
 
-/// Columns that whole panels leave, if they are few: a panel for them would go
-/// through all rows for one vector that is hardly filled. The number is known
-/// where images are. Rows are packed by vectors of K then, whatever that takes
-/// for those of a constant.
+/// The number of columns that are left over by whole panels, if they are few: a
+/// panel for them would go through all rows for one vector that is hardly
+/// filled. The number is known for images. Rows are packed by vectors of K
+/// then, at whatever cost if they are a constant's.
 static int64_t findTail(ContractOp op, const ContractShape &shape,
                         const Config &config) {
   bool isByVector =
       config.lhs == Packing::KMajor ||
       (config.cached == Cached::LHS && shape.getStep(K, shape.lhs) != 0);
-  // Of other products of matrices, either side may be a constant: sums have one
-  // order whether it is or not.
+  // Either side of other products of matrices may be a constant: sums have the
+  // same order whether it is or not.
   bool isMatrix = shape.isSingle(K) && config.cached != Cached::LHS;
   if (config.products != Products::Widen || !isByVector || isMatrix ||
       config.rhs == Packing::InPlace || config.cached == Cached::RHS)
@@ -315,7 +318,7 @@ static Config adaptToWeights(Config config) {
   return config;
 }
 
-/// Products are in f32, whatever the target does with 16 bits.
+/// Products are in f32, whatever the target uses for 16 bits.
 static std::optional<Config> chooseWinograd(ContractOp op,
                                             const ContractShape &shape,
                                             Products products,
@@ -330,7 +333,7 @@ static std::optional<Config> chooseWinograd(ContractOp op,
   config.strategy = Strategy::Winograd;
   config.lhs = Packing::KMajor;
   config.rhs = Packing::MNMajor;
-  // The weights; images are transformed by each task for itself.
+  // The weights are kept; each task transforms images for itself.
   if (chooseCached(op, shape, config) == Cached::LHS)
     config.cached = Cached::LHS;
   for (int64_t edge : edges) {
@@ -349,9 +352,9 @@ static std::optional<Config> chooseWinograd(ContractOp op,
   return std::nullopt;
 }
 
-/// Eight vectors of sums: as many as keep two units for multiply-adds busy.
-/// Rows that are known to fit a vector are one each; where vectors are of
-/// channels, pixels of a row are as many as make the row of equal parts.
+/// Tiles have eight vectors of sums, which keep two units for multiply-adds
+/// busy. Rows that are known to fit a vector are one each. If vectors are of
+/// channels, the number of pixels divides the row into equal parts.
 static std::optional<Config> chooseDepthwise(ContractOp op,
                                              const ContractShape &shape,
                                              const TargetNumbers &numbers) {
@@ -393,10 +396,10 @@ ConfigAttr selectStrategy(ContractOp op, const Target &target,
 }
 
 //===----------------------------------------------------------------------===//
-// What is asked for
+// Requested configurations
 //===----------------------------------------------------------------------===//
 
-/// What does not fit; empty if all does.
+/// The reason why a configuration does not fit; empty if it does.
 static StringRef findMisfit(ContractOp op, const ContractShape &shape,
                             ConfigAttr config) {
   if (config.getProducts() != Products::Widen && !areFactorsBF16(shape))

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A vector for 49 = 3 x 16 + 1 columns has one of its lanes filled. Lanes are
-// parts of K instead: a multiply-add is for so many terms of one row and one
-// column, and sums of lanes are added up at the end of a step.
+// The last vector of 49 = 3 x 16 + 1 columns has one of its lanes filled. Here
+// lanes are parts of K instead: a multiply-add is for several terms of one row
+// and one column, and the sums of lanes are added up at the end of a step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ PanelFormat getTailFormat(const TileShape &shape, int64_t columns) {
   return format;
 }
 
-/// The sum of all lanes, halves on halves.
+/// Sums all lanes, halves on halves.
 static Value addLanes(LoopBuilder &e, Value vector) {
   int64_t lanes = cast<VectorType>(vector.getType()).getDimSize(0);
   for (int64_t half = lanes / 2; half > 0; half /= 2) {
@@ -57,7 +57,7 @@ struct TailLoops {
 };
 } // namespace
 
-/// `count` columns from `first` on, whose sums are in registers.
+/// Emits `count` columns from `first` on, whose sums are in registers.
 void TailLoops::emit(int64_t first, int64_t count) {
   SmallVector<Value> zeros(shape.mr * count,
                            e.zeros(shape.element, shape.lanes));
@@ -118,7 +118,7 @@ static func::FuncOp getTailFunction(ModuleOp module, const TileShape &shape,
   product.sums = function.getArgument(5);
   product.sumPlace = function.getArgument(6);
   product.accumulate = function.getArgument(7);
-  // As many sums as a tile has.
+  // The number of sums is at most that of a tile.
   int64_t together = std::max(shape.vectors - 1, int64_t(1));
   for (int64_t first = 0; first < columns; first += together)
     TailLoops{e, shape, product, columns}.emit(

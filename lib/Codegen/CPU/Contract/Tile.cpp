@@ -27,7 +27,7 @@ TileShape::TileShape(const ContractShape &contract, ConfigAttr config)
   }
   lhsFormat.width = mr;
   rhsFormat.width = nr();
-  // Rows need not be transposed: one element after the other is read.
+  // Rows need not be transposed: elements are read one by one.
   lhsFormat.byLane = isAMX || config.getLhs() != Packing::MNMajor;
   rhsFormat.wholeChunks = isAMX;
   if (config.getLhs() == Packing::InPlace) {
@@ -55,7 +55,7 @@ public:
     // The last panel may be narrower.
     for (int64_t i = 1; i <= shape.vectors; ++i)
       e.ifThen(e.equal(found, e.index(i)), [&] {
-        // Nothing is read behind the last column.
+        // Loads must not read after the last column.
         if (shape.rhsInPlace)
           lastLanes = e.firstLanes(
               e.sub(product.numColumns, e.index((i - 1) * shape.lanes)),
@@ -101,12 +101,12 @@ private:
   const TileShape &shape;
   const PanelProduct &product;
   Value lastLanes;
-  /// Where rows in place begin.
+  /// The begin of each row in place.
   SmallVector<Value> lines;
 };
 } // namespace
 
-/// What the sums start with: themselves, or zeros.
+/// The initial values of the sums: the stored sums, or zeros.
 SmallVector<Value> PanelProductLoops::loadSums(Value tile, int64_t vectors) {
   int64_t count = shape.mr * vectors;
   SmallVector<Value> zeros(count, e.zeros(shape.element, shape.lanes));
@@ -179,8 +179,8 @@ ValueRange PanelProductLoops::emitTile(Value tile, int64_t vectors) {
   return loop.getResults();
 }
 
-/// Weights come from memory where a model has more of them than caches hold;
-/// processors stop to read ahead where pages end.
+/// If a model has more weights than caches hold, they come from memory, and the
+/// processor's prefetcher stops at the end of pages.
 void PanelProductLoops::prefetchRows(Value chunk) {
   constexpr int64_t bytesAhead = 4096;
   int64_t elementBytes = shape.lhsFormat.element.getIntOrFloatBitWidth() / 8;
@@ -190,7 +190,7 @@ void PanelProductLoops::prefetchRows(Value chunk) {
                /*write=*/false);
 }
 
-/// A part of the columns that the next panel has at `length` places of K.
+/// Prefetches a part of the next panel's columns at `length` places of K.
 void PanelProductLoops::prefetchColumns(Value begin, int64_t length) {
   int64_t lines = llvm::divideCeil(shape.nr(), prefetchParts);
   e.ifThen(e.less(e.index(-1), product.ahead), [&] {
@@ -200,8 +200,8 @@ void PanelProductLoops::prefetchColumns(Value begin, int64_t length) {
   });
 }
 
-/// Of rows in place, lines of memory at a time, while those of the next tile
-/// are asked for. Behind the last row, it comes again.
+/// Multiplies rows in place, one line of memory at a time, and prefetches those
+/// of the next tile. The last row replaces those after it.
 ValueRange PanelProductLoops::emitLines(Value tile, ValueRange sums,
                                         int64_t vectors) {
   Value first = e.mul(tile, shape.mr);
@@ -238,7 +238,7 @@ ValueRange PanelProductLoops::emitLines(Value tile, ValueRange sums,
   return loop.getResults();
 }
 
-/// All columns of one k-pack.
+/// Loads all columns of one k-pack.
 SmallVector<Value> PanelProductLoops::loadColumns(Value kPackIndex,
                                                   int64_t vectors) {
   const PanelFormat &format = shape.lhsFormat;
@@ -268,15 +268,15 @@ SmallVector<Value> PanelProductLoops::loadColumns(Value kPackIndex,
   return columns;
 }
 
-/// A loop over k-packs; `locate` tells one's number in the panel and the place
-/// of its first row, or the place in all lines.
+/// Emits a loop over k-packs; `locate` returns a k-pack's number in the panel
+/// and the offset of its first row, or the offset in all lines.
 ValueRange PanelProductLoops::emitKPacks(
     Value count, ValueRange sums, int64_t vectors,
     function_ref<std::pair<Value, Value>(Value)> locate) {
   const PanelFormat &format = shape.lhsFormat;
   auto loop = scf::ForOp::create(e, e.index(0), count, e.index(1), sums);
-  // Where rows have a pointer each, sums and pointers fill the registers: those
-  // of two bodies would not fit.
+  // Rows in place have a pointer each: sums and pointers fill the registers,
+  // and those of two unrolled bodies would not fit.
   if (shape.lhsInPlace)
     e.keepRolled(loop);
   OpBuilder::InsertionGuard guard(e);
@@ -295,7 +295,7 @@ ValueRange PanelProductLoops::emitKPacks(
   return loop.getResults();
 }
 
-/// Those that do not depend on where operands are.
+/// The number of arguments that do not depend on where operands are.
 constexpr unsigned numPanelArguments = 11;
 
 /// The factor or the table of a function, as an argument.
@@ -312,7 +312,7 @@ static IndexFunction getFunction(LoopBuilder &e, Value argument) {
   return function;
 }
 
-/// What the function of panel products is called with.
+/// The arguments of the function of panel products.
 static SmallVector<Value> getArguments(LoopBuilder &e, const TileShape &shape,
                                        const PanelProduct &product) {
   SmallVector<Value> arguments = {

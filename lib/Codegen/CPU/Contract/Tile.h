@@ -12,24 +12,25 @@
 
 namespace mp::kernel {
 
-/// A register tile of MR x NR, and how the micro-panels for it are stored.
+/// A register tile of MR x NR, and the formats of its micro-panels.
 struct TileShape {
   TileShape(const ContractShape &contract, ConfigAttr config);
 
   Products products;
-  /// Of the sums.
+  /// The type of the sums.
   mlir::Type element;
   int64_t mr;
-  /// NR is so many vectors of so many lanes.
+  /// NR is `vectors` vectors of `lanes` lanes.
   int64_t vectors, lanes;
   PanelFormat lhsFormat, rhsFormat;
-  /// The LHS is not packed: of this memory; whether K goes along a line of it.
+  /// The type of an LHS that is not packed; true if K is contiguous in it.
   mlir::Type lhsInPlace;
   bool lhsIsLine = false;
-  /// The RHS is not packed: of this type, in memory of that of its elements.
+  /// The type of an RHS that is not packed; its memory has the type of its
+  /// elements.
   mlir::Type rhsInPlace;
   mlir::Type rhsElement;
-  /// What these are rounded to, or null.
+  /// The type to which its elements are rounded, or null.
   mlir::Type rhsRounding;
 
   int64_t nr() const { return vectors * lanes; }
@@ -38,52 +39,53 @@ struct TileShape {
 
 /// The product of some micro-panels of the LHS and one of the RHS.
 struct PanelProduct {
-  /// The panels, and from one to the next.
+  /// The panels of the LHS, and the distance from one to the next.
   mlir::Value lhs, lhsPlace, lhsPitch;
-  /// Of an LHS in place: what rows and places of K add to `lhsPlace`, the first
-  /// of these, and how many rows there are.
+  /// For an LHS in place: offsets of rows and of K from `lhsPlace`, the first
+  /// indices of both, and the number of rows.
   IndexFunction rowOffsets, depthOffsets;
   mlir::Value firstRow, firstDepth, numRows;
-  /// The panel, or where the first column is.
+  /// The panel, or the offset of the first column.
   mlir::Value rhs, rhsPlace;
-  /// What is summed up.
+  /// The number of terms of a sum.
   mlir::Value k;
-  /// Tiles follow each other there.
+  /// The memory of the sums, tile after tile.
   mlir::Value sums, sumPlace;
-  /// Panels of the LHS.
+  /// The number of panels of the LHS.
   mlir::Value count;
-  /// Whether sums are added to; null where they are not.
+  /// True if the product is added to the sums; null if it never is.
   mlir::Value accumulate;
-  /// Columns that are there.
+  /// The number of columns that exist.
   mlir::Value numColumns;
-  /// With an LHS in place: columns that the next panel needs, which are asked
-  /// for meanwhile; -1 for none.
+  /// With an LHS in place: columns that the next panel needs, which are
+  /// prefetched; -1 for none.
   mlir::Value ahead;
-  /// Of an RHS in place: what an index of K adds, and the first of these.
+  /// For an RHS in place: the offset of an index of K, and the first index.
   IndexFunction kOffsets;
   mlir::Value firstK;
 };
 
-/// Products of tiles after which all of the next panel has been asked for: each
-/// asks for an equal part.
+/// The number of tiles' products that prefetch the next panel, an equal part
+/// each.
 constexpr int64_t prefetchParts = 6;
 
 /// Gets a tile's sums: rows of as many vectors.
 using TakeSums = llvm::function_ref<void(mlir::Value tile, int64_t vectors,
                                          mlir::ValueRange sums)>;
 
-/// Multiplies here; sums are handed over in registers. Not for AMX.
+/// Emits the product in place; sums are handed over in registers. Not for AMX.
 void emitPanelProduct(LoopBuilder &e, const TileShape &shape,
                       const PanelProduct &product, TakeSums take);
 
-/// Calls the function that does it, which `module` gets where it has none.
+/// Emits a call of the product's function, which is added to `module` if
+/// missing.
 void emitPanelProduct(LoopBuilder &e, mlir::ModuleOp module,
                       const TileShape &shape, const PanelProduct &product);
 
-/// How a panel of so few columns is packed: by chunks of K.
+/// The format of a panel of so few columns: chunks of K.
 PanelFormat getTailFormat(const TileShape &shape, int64_t columns);
-/// The product of one micro-panel of the LHS, which is packed by lanes, and
-/// `columns` in this format, whose sums go where those of a tile would.
+/// Multiplies one micro-panel of the LHS, which is packed by lanes, by
+/// `columns` in this format. The sums go to the same places as those of a tile.
 void emitTailProduct(LoopBuilder &e, mlir::ModuleOp module,
                      const TileShape &shape, int64_t columns,
                      const PanelProduct &product);
@@ -104,8 +106,8 @@ class TileStore {
     IndexFunction rows, columns;
     mlir::Value base;
   };
-  /// The place of a vector of columns, rows aside; the offsets of its lanes
-  /// where they need not follow each other.
+  /// The place of a vector of columns, without its rows; the offsets of its
+  /// lanes if they may not be contiguous.
   struct Line {
     const Access *access;
     mlir::Value place, offsets;
@@ -114,10 +116,10 @@ class TileStore {
 public:
   TileStore(LoopBuilder &e, Contraction &contraction, const TileShape &shape);
   void enterBatch(LoopBuilder &e, mlir::Value batch);
-  /// Asks for the memory that the results of a tile are made of and go to.
+  /// Prefetches the operands of the epilogue and the output of a tile.
   void prefetch(LoopBuilder &e, mlir::Value firstRow, mlir::Value firstColumn,
                 mlir::Value rows);
-  /// The sums of a tile lie from `at` on.
+  /// Stores the sums of a tile, which begin at `at`.
   void store(LoopBuilder &e, mlir::Value firstRow, mlir::Value firstColumn,
              mlir::Value sums, mlir::Value at);
 
@@ -126,13 +128,14 @@ public:
   struct Vector {
     llvm::SmallVector<Line> lines;
     mlir::Value mask;
-    /// Whether lanes follow each other in all lines that may be runs; null if
-    /// they always do.
+    /// True if lanes are contiguous in all lines that may be runs; null if they
+    /// always are.
     mlir::Value isRun;
   };
-  /// All of a tile; behind the last column their masks are empty.
+  /// All vectors of a tile; their masks are empty after the last column.
   llvm::SmallVector<Vector> getVectors(LoopBuilder &e, mlir::Value firstColumn);
-  /// Rows of sums, one for each of `vectors`, all of whose lines are runs.
+  /// Stores rows of sums, one for each of `vectors`, all of whose lines are
+  /// runs.
   void store(LoopBuilder &e, mlir::Value firstRow,
              llvm::ArrayRef<Vector> vectors, mlir::ValueRange sums);
 

@@ -100,10 +100,10 @@ void TileStore::prefetch(LoopBuilder &e, Value firstRow, Value firstColumn,
   Value rows = e.min(count, e.sub(contraction.groups[M].total, firstRow));
   for (const Access &access : accesses) {
     bool isOutput = &access == &accesses.back();
-    // Matrix instructions are done before lines come that are only written.
+    // Matrix instructions finish before lines arrive that are only written.
     if (isOutput && shape.products == Products::AMX)
       continue;
-    // What is one line for all rows is there soon.
+    // A single line for all rows is in the cache soon.
     if (access.columns.step != 1 || access.rows.isZero())
       continue;
     const View &view = contraction.views[access.operand];
@@ -184,7 +184,7 @@ void TileStore::store(LoopBuilder &e, Value firstRow, ArrayRef<Vector> vectors,
   for (int64_t i = 0; i < shape.mr; ++i) {
     Value row = e.add(firstRow, i);
     Value isThere = e.less(row, total);
-    // Nothing is read behind the last row.
+    // Loads must not read after the last row.
     row = arith::SelectOp::create(e, isThere, row, firstRow);
     for (auto [j, vector] : llvm::enumerate(vectors)) {
       Value mask =

@@ -46,7 +46,7 @@ void ChannelWindows::moveToImage(Value number) {
   }
 }
 
-/// Rows of taps that are in the image for a row of pixels.
+/// Finds the rows of taps that are in the image for a row of pixels.
 void ChannelWindows::findRowTaps(Value row) {
   firstRowTap = e.index(0);
   endRowTap = e.index(windows.getRowTaps());

@@ -30,8 +30,8 @@ protected:
     /// Null if all lanes are there.
     Value mask;
   };
-  /// What is done with a vector of channels of a block. `present` are
-  /// conditions of the columns that the block reads; empty if all are there,
+  /// Emits code for a vector of channels of a block. `present` are conditions
+  /// of the columns that the block reads; it is empty if all of these exist,
   /// and all pixels, too.
   using BlockFn = llvm::function_ref<void(const Channels &channels,
                                           llvm::ArrayRef<Value> present)>;
@@ -39,18 +39,18 @@ protected:
   const SlidingAxis &columns() const { return windows.columns; }
   unsigned channelDim() const { return *windows.channels; }
   int64_t numTaps() const { return columns().taps * windows.getRowTaps(); }
-  /// From the first column that a block reads to the last.
+  /// The distance from the first column that a block reads to the last.
   int64_t getReach() const {
     return (config.getMr() - 1) * columns().stride + columns().getReach();
   }
 
   void moveToImage(Value number);
   void moveToRow(Value row);
-  /// For all blocks of the row, and vectors of channels from `begin` on.
+  /// Emits all blocks of the row, and vectors of channels from `begin` on.
   void emitBlocks(Value begin, Value end, BlockFn body);
-  /// Where the image's row of a tap begins, from the block's first column on.
+  /// The offset of a tap's row of the image, from the block's first column on.
   Value getLine(Value rowTap);
-  /// A column of the block as f32, from the line of its channels on.
+  /// Reads a column of the block as f32, from the line of its channels on.
   Value readImage(Value line, int64_t column, const Channels &channels,
                   llvm::ArrayRef<Value> present);
 
@@ -61,8 +61,8 @@ protected:
   const View &image;
   int64_t lanes;
   Value numImages, numRows, numColumns, numChannels, vectors;
-  /// Of the block that is at hand: indices of the contraction's dimensions, and
-  /// the rows of taps that are in the image.
+  /// The current block: indices of the contraction's dimensions, and the rows
+  /// of taps that are in the image.
   llvm::SmallVector<Value> indices;
   Value firstRowTap, endRowTap;
 
@@ -73,9 +73,9 @@ private:
 
   llvm::SmallVector<Value> outerSizes;
   Value wholeVectors;
-  /// From one index of an axis of the image to the next, in elements.
+  /// The distance of neighbours along an axis of the image, in elements.
   Value rowPitch, columnPitch;
-  /// Of the block's first window.
+  /// The offset of the block's first window.
   Value place;
 };
 

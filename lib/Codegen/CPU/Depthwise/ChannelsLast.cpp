@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A vector is of channels, so that images are read where they are, whatever
-// strides and dilations are. A register block is `mr` pixels of a row: of each
-// row of taps, a vector of the image is read once for all pixels that it is a
-// tap of. Rows of taps outside of the image are left out; columns outside, and
-// channels that do not fill a vector, are masked. Weights are packed ahead of
-// all tasks, tap by tap for each vector of channels, constants by the first
-// call. A task is some rows of one image.
+// A vector consists of channels: images are read in place, with any strides and
+// dilations. A register block is `mr` pixels of a row: for each row of taps, a
+// vector of the image is read once for all pixels that it is a tap of. Rows of
+// taps outside of the image are left out; columns outside, and channels that do
+// not fill a vector, are masked. Weights are packed before all tasks, tap by
+// tap for each vector of channels; constants are packed by the first call. A
+// task is some rows of one image.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ namespace mp::kernel {
 
 namespace {
 
-/// Multiply-adds of a task, about.
+/// The approximate number of multiply-adds of a task.
 constexpr int64_t taskWork = 1 << 17;
 
 class ChannelsLast : ChannelWindows {
@@ -53,7 +53,7 @@ private:
 // Weights
 //===----------------------------------------------------------------------===//
 
-/// Taps in the order in which they lie in the image.
+/// Packs taps in their order in the image.
 void ChannelsLast::packVector(Value packed, Value vector) {
   Value first = e.mul(vector, lanes);
   Value stride = weights().getStride(e, channelDim());
@@ -93,8 +93,8 @@ Value ChannelsLast::packWeights() {
 // Sums
 //===----------------------------------------------------------------------===//
 
-/// Of one row of taps. `present` are conditions of the columns that the block
-/// reads; empty if all are there.
+/// Adds the products of one row of taps. `present` are conditions of the
+/// columns that the block reads; it is empty if all of them exist.
 SmallVector<Value> ChannelsLast::addRow(Value rowTap, const Channels &channels,
                                         ArrayRef<Value> present,
                                         ValueRange carried) {

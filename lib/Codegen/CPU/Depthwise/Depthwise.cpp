@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An image is prepared once for all taps: some of its rows go to memory of the
-// thread, as f32, with the zeros around them, and for windows that go on by two
-// columns, even columns apart from odd ones. There each tap of a vector of
-// results is a vector. A task is such a piece of one image and channel, or of
-// some of them where that is little work; a register block is `mr` rows of `nr`
+// An image is prepared once for all taps: some of its rows are copied to memory
+// of the thread, as f32, with the zeros around them; for windows of stride two,
+// even columns are separated from odd ones. Each tap of a vector of results is
+// then a vector there. A task is such a piece of one image and channel, or of
+// several if that is little work; a register block is `mr` rows of `nr`
 // results, summed up tap by tap in one order.
 //
 //===----------------------------------------------------------------------===//
@@ -26,11 +26,11 @@ namespace mp::kernel {
 
 namespace {
 
-/// Rows of results for which an image is prepared.
+/// The number of rows of results for which an image is prepared.
 constexpr int64_t blockRows = 16;
-/// Multiply-adds of a task, about.
+/// The approximate number of multiply-adds of a task.
 constexpr int64_t taskWork = 65536;
-/// Memory of the thread: the prepared image, and sums.
+/// The thread's memory: the prepared image, and sums.
 constexpr int imageBuffer = 0, sumBuffer = 1;
 
 class Depthwise {
@@ -48,11 +48,11 @@ private:
   const SlidingAxis &columns() const { return windows.columns; }
   int64_t getPreparedRows() const {
     int64_t reach = windows.rows ? windows.rows->getReach() : 0;
-    // The last register block may have rows that nobody stores.
+    // The last register block may have rows that are not stored.
     int64_t rows = llvm::alignTo(blockRows, config.getMr());
     return (rows - 1) * windows.getRowStride() + reach + 1;
   }
-  /// Of a dimension of the image.
+  /// The size of a dimension of the image.
   Value getImageSize(unsigned position) {
     return memref::DimOp::create(
         e, contraction.op.getMappedOperands()[windows.image],
@@ -85,12 +85,12 @@ private:
   int64_t lanes, phases;
   Value numRows, numColumns, outerTotal, rowBlocks;
   SmallVector<Value> outerSizes;
-  /// Of a line of a phase.
+  /// The elements of a line of a phase.
   Value pitch;
   /// For each phase, the columns of a line that the image has.
   SmallVector<Value> begins, ends;
   Value prepared, sums;
-  /// Of the piece that a task is at.
+  /// The current piece of the task.
   SmallVector<Value> outer;
   Value firstRow, rowsHere;
 };
@@ -140,7 +140,7 @@ Value Depthwise::read(Value at) {
                      e.getF32Type());
 }
 
-/// Elements one by one, of a phase.
+/// Copies elements of a phase one by one.
 void Depthwise::copySingles(Value from, Value to, int64_t phase, Value first,
                             Value last) {
   Value line = e.add(to, e.mul(pitch, phase));
@@ -151,8 +151,8 @@ void Depthwise::copySingles(Value from, Value to, int64_t phase, Value first,
   });
 }
 
-/// Columns from `first` to `last` - 1 of the only phase: whole vectors, the
-/// last of which may begin before the one in front of it ends.
+/// Copies columns from `first` to `last` - 1 of the only phase: whole vectors,
+/// the last of which may overlap the one before it.
 void Depthwise::copyLanes(Value from, Value to, Value first, Value last) {
   VectorType type = e.vectorType(image.shape.element, lanes);
   e.loop(first, last, lanes, [&](Value column) {
@@ -165,8 +165,8 @@ void Depthwise::copyLanes(Value from, Value to, Value first, Value last) {
   });
 }
 
-/// The same of two phases, of which both are there from the later begin on to
-/// the earlier end.
+/// Copies two phases, both of which exist from the later begin to the earlier
+/// end.
 void Depthwise::copyPairs(Value from, Value to) {
   Value first = e.max(begins[0], begins[1]);
   Value last = e.max(e.min(ends[0], ends[1]), first);
@@ -206,7 +206,8 @@ void Depthwise::prepareRow(Value from, Value to) {
       [&] { copySingles(from, to, 0, begins[0], ends[0]); });
 }
 
-/// What is around the columns of the image stays zero for all rows.
+/// Fills a row with zeros, as the elements around the image's columns always
+/// are.
 void Depthwise::zeroRow(Value to) {
   e.loop(e.index(0), e.mul(pitch, phases), 1, [&](Value column) {
     Value zero = arith::ConstantOp::create(e, e.getF32FloatAttr(0));
@@ -214,7 +215,7 @@ void Depthwise::zeroRow(Value to) {
   });
 }
 
-/// All rows that the windows of the piece's results reach.
+/// Prepares all rows that the windows of the piece's results reach.
 void Depthwise::prepare() {
   int64_t reach = windows.rows ? windows.rows->getReach() : 0;
   Value count = e.add(
@@ -230,7 +231,7 @@ void Depthwise::prepare() {
   }
   const SlidingAxis &rows = *windows.rows;
   Value size = getImageSize(rows.position);
-  // Of one row of the image.
+  // The distance of two rows of the image.
   Value rowPitch = e.index(1);
   unsigned rank =
       contraction.shape.contract.maps[windows.image].getNumResults();
@@ -254,7 +255,7 @@ void Depthwise::prepare() {
 // Sums
 //===----------------------------------------------------------------------===//
 
-/// Of `mr` rows from `row` of the piece on, and `nr` columns.
+/// Computes `mr` rows, from `row` of the piece on, and `nr` columns.
 void Depthwise::multiply(Value row, Value column) {
   int64_t vectors = config.getNr() / lanes;
   VectorType type = e.vectorType(e.getF32Type(), lanes);
@@ -355,7 +356,7 @@ void Depthwise::emit() {
                      windows.getRowTaps() * columns().taps);
   Value chunk = e.add(e.div(e.index(taskWork), e.max(work, e.index(1))), 1);
   e.parallel(e.ceilDiv(items, chunk), [&](Value task) {
-    // Vectors may be read behind the last line.
+    // Vectors may be read beyond the last line.
     Value count = e.add(e.mul(pitch, getPreparedRows() * phases), 2 * lanes);
     prepared = e.scratch(imageBuffer, count, e.getF32Type());
     sums = e.scratch(sumBuffer, e.index(config.getMr() * config.getNr()),

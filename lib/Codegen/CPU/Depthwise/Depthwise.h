@@ -13,15 +13,15 @@
 
 namespace mp::kernel {
 
-/// Emits the loops of `op`, where `e` stands, whose windows slide
-/// (DepthwiseStrategy.h).
+/// Emits the loops of `op`, whose windows slide (DepthwiseStrategy.h), at the
+/// insertion point of `e`.
 void emitDepthwise(LoopBuilder &e, ContractOp op);
 
-/// Those of windows whose channels are last in memory (ChannelsLast.cpp).
+/// Emits the loops if channels are last in memory (ChannelsLast.cpp).
 void emitChannelsLast(LoopBuilder &e, Contraction &contraction,
                       const SlidingWindows &windows);
 
-/// Sums over the pixels of such images, for each tap (WindowSums.cpp).
+/// Emits sums over the pixels of such images, for each tap (WindowSums.cpp).
 void emitWindowSums(LoopBuilder &e, Contraction &contraction,
                     const SlidingWindows &windows);
 

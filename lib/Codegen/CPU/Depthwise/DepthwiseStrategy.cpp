@@ -11,10 +11,11 @@ using namespace mlir;
 
 namespace mp::kernel {
 
-/// Code is written out for each tap.
+/// The code is unrolled over taps.
 constexpr int64_t maxTaps = 64;
 
-/// Of one dimension of the image; absent if it is none, or too many taps.
+/// The axis of a dimension of the image; absent if it is not a window's, or has
+/// too many taps.
 static std::optional<SlidingAxis> findAxis(const ContractShape &shape,
                                            unsigned position, bool sumsPixels) {
   AffineMap result = shape.contract.maps.back();
@@ -50,7 +51,7 @@ static std::optional<SlidingAxis> findAxis(const ContractShape &shape,
   return hasPixel ? std::optional(axis) : std::nullopt;
 }
 
-/// Results but constants at the end, which are dimensions of size one.
+/// The results without constants at the end, which are dimensions of size one.
 static ArrayRef<AffineExpr> dropUnits(AffineMap map) {
   ArrayRef<AffineExpr> results = map.getResults();
   while (!results.empty() && isa<AffineConstantExpr>(results.back()))
@@ -58,7 +59,8 @@ static ArrayRef<AffineExpr> dropUnits(AffineMap map) {
   return results;
 }
 
-/// The dimension of channels, if it is the last in memory of what has pixels.
+/// The dimension of channels, if it is the last in memory of the operands with
+/// pixels.
 static std::optional<unsigned> findChannels(const ContractShape &shape,
                                             bool sumsPixels) {
   AffineMap image = shape.contract.maps[shape.rhs];
@@ -138,7 +140,8 @@ static std::optional<SlidingWindows> findWindows(const ContractShape &shape,
     if (!isTap && !isOwn)
       windows.outer.push_back(dim);
   }
-  // Elsewhere in the image, dimensions stand alone, and none of them twice.
+  // The other dimensions of the image must be alone in an axis, and none may
+  // occur twice.
   for (AffineExpr expr : image.getResults().take_front(end)) {
     auto dim = dyn_cast<AffineDimExpr>(expr);
     if (!isa<AffineConstantExpr>(expr) &&

@@ -24,22 +24,22 @@ namespace mp::kernel {
 /// Gradients of weights have taps as results and are summed over pixels.
 struct SlidingAxis {
   unsigned pixel = 0;
-  /// Absent where there is one tap.
+  /// Absent if there is one tap.
   std::optional<unsigned> tap;
   int64_t taps = 1;
   int64_t stride = 1, dilation = 0, constant = 0;
   /// The image's dimension.
   unsigned position = 0;
 
-  /// What the taps add to the place of the first of them in memory.
+  /// The distance of a tap from the first one in memory.
   int64_t getOffset(int64_t tap) const {
     return dilation < 0 ? -dilation * (taps - 1 - tap) : dilation * tap;
   }
-  /// Where the window of result 0 begins.
+  /// The begin of the window of result 0.
   int64_t getBegin() const {
     return constant + (dilation < 0 ? dilation * (taps - 1) : 0);
   }
-  /// From the first element of a window to its last.
+  /// The distance from the first element of a window to its last.
   int64_t getReach() const { return getOffset(dilation < 0 ? 0 : taps - 1); }
 };
 
@@ -47,21 +47,22 @@ struct SlidingWindows {
   /// The operand, a (0) or b (1). The other has the weights, or gradients of
   /// the pixels.
   unsigned image;
-  /// Whether results are taps, summed over pixels. Channels are last then.
+  /// True if results are taps, summed over pixels. Channels are last then.
   bool sumsPixels = false;
   std::optional<SlidingAxis> rows;
-  /// Along memory, in the image and in the result, unless channels are.
+  /// The axis along memory, in the image and in the result, unless channels
+  /// are.
   SlidingAxis columns;
-  /// The dimension of channels where they are last.
+  /// The dimension of channels if they are last.
   std::optional<unsigned> channels;
-  /// The other dimensions that are as pixels are: images, above all.
+  /// The other dimensions that are like pixels, mainly images.
   llvm::SmallVector<unsigned> outer;
 
   int64_t getRowTaps() const { return rows ? rows->taps : 1; }
   int64_t getRowStride() const { return rows ? rows->stride : 1; }
 };
 
-/// Absent where the contraction is something else.
+/// Absent if the contraction is something else.
 std::optional<SlidingWindows> findSlidingWindows(const ContractShape &shape);
 
 } // namespace mp::kernel

@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace mp::kernel {
 
-/// Elements of an operand of the epilogue.
+/// Reads elements of an operand of the epilogue.
 static Value readVector(LoopBuilder &e, const View &view,
                         const ResultVector &vector) {
   Value place = view.getPlace(e, vector.indices);

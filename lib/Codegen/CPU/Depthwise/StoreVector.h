@@ -12,18 +12,19 @@
 
 namespace mp::kernel {
 
-/// Where a vector of results is.
+/// The position of a vector of results.
 struct ResultVector {
-  /// Of the first lane, for each dimension of the contraction; null for zero.
+  /// The first lane's index, one entry per dimension of the contraction; null
+  /// is zero.
   llvm::ArrayRef<mlir::Value> indices;
-  /// The dimension that lanes go along.
+  /// The dimension of the lanes.
   unsigned dim;
   int64_t lanes;
   /// Null if all lanes are there.
   mlir::Value mask;
 };
 
-/// Makes results of `sums`, as the epilogue says, and stores them.
+/// Computes results from `sums`, as the epilogue says, and stores them.
 void storeVector(LoopBuilder &e, const Contraction &contraction,
                  const ResultVector &vector, mlir::Value sums);
 

@@ -7,10 +7,11 @@
 //
 // Gradients of the weights of depthwise convolutions whose channels are last:
 // for each tap, a sum over all pixels of an image's pixel times the gradient of
-// the pixel that has it as a tap. Vectors are of channels. A task is a part of
-// all rows of pixels, and some vectors; it has sums of its own for all taps,
+// the pixel that has it as a tap. Vectors consist of channels. A task is a part
+// of all rows of pixels, and some vectors; it has its own sums for all taps,
 // since each row of pixels adds to all of them. Then all parts are added up, in
-// one order. Parts follow from sizes alone, so threads do not change a bit.
+// one order. Parts depend on sizes alone: the number of threads does not change
+// a bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,12 +24,12 @@ namespace mp::kernel {
 
 namespace {
 
-/// Vectors of channels of a task: several lines of memory one after the other.
+/// Vectors of channels of a task: several adjacent lines of memory.
 constexpr int64_t taskVectors = 8;
-/// About so many tasks there are, if each has this many multiply-adds.
+/// The approximate number of tasks, and the least multiply-adds of each.
 constexpr int64_t numTasks = 32, taskWork = 1 << 16;
-/// Sums of even and odd pixels are apart where they are fewer than this, since
-/// one takes as long as several.
+/// If there are fewer sums than this, even and odd pixels are summed
+/// separately, since one sum takes as long as several.
 constexpr int64_t fewSums = 5;
 
 class WindowSums : ChannelWindows {
@@ -51,7 +52,7 @@ private:
   Value linesOfPart, numParts, numChunks;
   /// [part][vector of channels][tap][lane]
   Value sums;
-  /// Of the task.
+  /// The part that the task computes.
   Value part;
 };
 
@@ -146,7 +147,7 @@ void WindowSums::addBlock(const Channels &channels, ArrayRef<Value> present) {
   });
 }
 
-/// All parts of a vector of channels, and what is made of the sums.
+/// Adds all parts of a vector of channels, and stores the results of the sums.
 void WindowSums::addParts(Value vector) {
   VectorType type = e.vectorType(e.getF32Type(), lanes);
   Channels channels{vector, e.mul(vector, lanes), Value()};

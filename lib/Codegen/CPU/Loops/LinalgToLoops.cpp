@@ -23,13 +23,14 @@ namespace mp {
 
 namespace {
 
-/// Loops of fewer elements stay where they are.
+/// Loops of fewer elements are not parallel.
 constexpr int64_t fewElements = 16;
 /// Columns that are summed up together: their sums stay in the first cache.
 constexpr int64_t columnsOfBlock = 128;
-/// Rows that are added to them at a time, if they are so many ops at most.
+/// Rows that are added to them at a time, if these are at most `opsOfStep` ops.
 constexpr int64_t rowsOfStep = 8, opsOfStep = 128;
-/// A sum over everything is taken in so many sums, but for one of few terms.
+/// The number of sums that a sum over everything is divided into, unless it has
+/// few terms.
 constexpr int64_t numLanes = 64, fewTerms = 16;
 
 class LoopNest : private LoopStructure {
@@ -40,7 +41,7 @@ public:
   void emit();
 
 private:
-  /// About how many iterations of this size make up a range.
+  /// The approximate number of iterations of this size in a range.
   Value getGrain(OpFoldResult inner);
   std::optional<int64_t> countElements();
 
@@ -63,7 +64,7 @@ private:
                                     ArrayRef<unsigned> reductions);
   void emitLanes(unsigned dim, ArrayRef<Operation *> combiners);
 
-  /// Ranges of a parallel loop are about this many elements long.
+  /// The approximate number of elements of a parallel loop's range.
   int64_t rangeElements;
 };
 
@@ -85,7 +86,7 @@ Value LoopNest::getGrain(OpFoldResult inner) {
   return arith::MaxSIOp::create(b, loc, grain, one);
 }
 
-/// Absent where a size is known only at run time.
+/// Absent if a size is known only at run time.
 std::optional<int64_t> LoopNest::countElements() {
   int64_t total = 1;
   for (const LoopDim &dim : dims) {
@@ -96,8 +97,8 @@ std::optional<int64_t> LoopNest::countElements() {
   return total;
 }
 
-/// What is not worth a second thread is one range: the body becomes a function
-/// all the same, which equal loops share.
+/// A loop that is not worth a second thread is one range: its body still
+/// becomes a function, which equal loops share.
 void LoopNest::emitParallel(OpFoldResult count, OpFoldResult inner,
                             RangeFn body) {
   Value extent = index(count);
@@ -126,8 +127,8 @@ void LoopNest::emitFor(Value begin, Value end, StepFn body) {
   body(loop.getInductionVar());
 }
 
-/// `body` for all indices of `outer`, which are one parallel loop; what an
-/// iteration does is about `inner` elements.
+/// Emits `body` for all indices of `outer`, as one parallel loop; an iteration
+/// computes about `inner` elements.
 void LoopNest::emitOuter(ArrayRef<unsigned> outer, OpFoldResult inner,
                          function_ref<void()> body) {
   OpFoldResult count = b.getIndexAttr(1);
@@ -148,7 +149,7 @@ void LoopNest::emitOuter(ArrayRef<unsigned> outer, OpFoldResult inner,
   });
 }
 
-/// No reduction: each point is stored.
+/// Emits a loop without reductions: each point is stored.
 void LoopNest::emitMap(ArrayRef<unsigned> outer, unsigned inner) {
   auto point = [&](Value i) {
     indices[inner] = i;
@@ -166,7 +167,7 @@ void LoopNest::emitMap(ArrayRef<unsigned> outer, unsigned inner) {
   });
 }
 
-/// To each sum, `count` rows from the current one on: so it is loaded and
+/// Adds `count` rows from the current one on to each sum, which is loaded and
 /// stored once for them.
 void LoopNest::addRows(unsigned reduction, unsigned inner, int64_t count,
                        Value begin, Value end) {
@@ -184,7 +185,7 @@ void LoopNest::addRows(unsigned reduction, unsigned inner, int64_t count,
   });
 }
 
-/// All rows of the columns from `begin` to `end` - 1.
+/// Emits all rows of the columns from `begin` to `end` - 1.
 void LoopNest::emitColumnRows(ArrayRef<unsigned> reductions, unsigned inner,
                               Value begin, Value end) {
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
@@ -220,7 +221,8 @@ void LoopNest::emitColumnRows(ArrayRef<unsigned> reductions, unsigned inner,
   });
 }
 
-/// Sums along an outer axis: block by block of columns, some rows at a time.
+/// Emits sums along an outer axis: block by block of columns, some rows at a
+/// time.
 void LoopNest::emitColumns(ArrayRef<unsigned> outer,
                            ArrayRef<unsigned> reductions, unsigned inner) {
   Value extent = index(dims[inner].extent);
@@ -272,7 +274,7 @@ void LoopNest::emitReductions(ArrayRef<unsigned> reductions,
   sums.assign(loop.getResults().begin(), loop.getResults().end());
 }
 
-/// The innermost loop is a reduction: sums stay in registers.
+/// Emits a reduction as the innermost loop: sums stay in registers.
 void LoopNest::emitRows(ArrayRef<unsigned> outer,
                         ArrayRef<unsigned> reductions) {
   OpFoldResult work = b.getIndexAttr(1);
@@ -295,9 +297,10 @@ void LoopNest::emitRows(ArrayRef<unsigned> outer,
 // Sums over everything
 //===----------------------------------------------------------------------===//
 
-/// What combines the terms of each output, if they are sums over everything;
-/// none otherwise. Norms of gradients are such sums: their bits must not depend
-/// on how LLVM vectorizes the loop, which is up to what else is in it.
+/// The ops that combine the terms of each output, if all outputs are sums over
+/// everything; none otherwise. Norms of gradients are such sums: their bits
+/// must not depend on the way LLVM vectorizes the loop, which depends on the
+/// rest of its body.
 SmallVector<Operation *> LoopNest::findSums(ArrayRef<unsigned> outer,
                                             ArrayRef<unsigned> reductions) {
   if (!outer.empty() || reductions.size() != 1 ||

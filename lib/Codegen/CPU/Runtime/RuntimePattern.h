@@ -15,8 +15,8 @@
 
 namespace mp {
 
-/// What the patterns have made in the module. A search through it for each op
-/// would take a square of the time that a long model is long.
+/// The symbols that the patterns have made in the module. To search it for each
+/// op would take quadratic time in a model's length.
 class MadeSymbols {
 public:
   /// Absent if there is none of this kind.
@@ -31,7 +31,7 @@ private:
   llvm::StringMap<mlir::Operation *> entries;
 };
 
-/// What the patterns share.
+/// The base class of the patterns.
 template <typename Op>
 class RuntimePattern : public mlir::ConvertOpToLLVMPattern<Op> {
 public:
@@ -82,7 +82,7 @@ protected:
     return integer(b, loc, b.getI64Type(), value);
   }
 
-  /// Of an op that is done in any case, or where a flag is true.
+  /// The condition of an op: `flag`, or true if it is always done.
   mlir::Value getCondition(mlir::ConversionPatternRewriter &b,
                            mlir::Operation *op, mlir::Value flag) const {
     if (!flag)
@@ -145,7 +145,8 @@ protected:
         bytes = mlir::LLVM::MulOp::create(b, loc, bytes, size);
       return bytes;
     }
-    // Sizes come from data: what overflows is -1, which no one can allocate.
+    // Sizes come from data: one that overflows becomes -1, which cannot be
+    // allocated.
     mlir::Type i1 = b.getI1Type(), i64 = b.getI64Type();
     auto pair =
         mlir::LLVM::LLVMStructType::getLiteral(b.getContext(), {i64, i1});

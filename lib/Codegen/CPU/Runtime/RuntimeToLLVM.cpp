@@ -60,7 +60,7 @@ private:
   }
 };
 
-/// Sizes and names as tables, which the library goes through.
+/// Passes sizes and names as tables to the library.
 struct LowerCheckInputs : public RuntimePattern<runtime::CheckInputsOp> {
   using RuntimePattern::RuntimePattern;
 
@@ -209,7 +209,7 @@ struct LowerStamp : public RuntimePattern<runtime::StampOp> {
   }
 };
 
-/// What is handed over, and of which type it is, as ONNX numbers them.
+/// Passes the memory, and the number of its type in ONNX.
 struct LowerReduceStart : public RuntimePattern<runtime::ReduceStartOp> {
   using RuntimePattern::RuntimePattern;
 
@@ -349,8 +349,8 @@ struct LowerCacheInsert : public RuntimePattern<runtime::CacheInsertOp> {
   }
 };
 
-/// A frame with the captured values; a function that calls the body with them.
-/// Of known memrefs the frame has the pointer.
+/// Makes a frame with the captured values, and a function that calls the body
+/// with them. For known memrefs the frame has only the pointer.
 struct LowerLaunch : public RuntimePattern<runtime::LaunchOp> {
   using RuntimePattern::RuntimePattern;
 
@@ -372,7 +372,7 @@ struct LowerLaunch : public RuntimePattern<runtime::LaunchOp> {
     auto frameType = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
     Value frame;
     {
-      // Once for each call of the function, however often this runs.
+      // The frame is allocated once for each call of the function.
       OpBuilder::InsertionGuard guard(b);
       auto function = op->getParentOfType<FunctionOpInterface>();
       b.setInsertionPointToStart(&function.getFunctionBody().front());

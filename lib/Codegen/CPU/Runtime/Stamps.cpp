@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // An op of the model's own block is one kernel, which may be a loop around
-// others. Here, in front of loops and calls, it is still known which nodes it
-// is of, and what it reads and writes.
+// others. Before loops and calls are made, it is still known which nodes the op
+// belongs to, and what it reads and writes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,8 +51,8 @@ static WorkKind getKind(Operation &op, ArrayRef<Access> accesses) {
   return isa<scf::ForallOp>(op) ? WorkKind::Rows : WorkKind::Block;
 }
 
-/// Names of nodes, each once: that of the op, and of what has been fused into
-/// it, whose arithmetic is inside.
+/// Names of nodes, each once: that of the op, and those of the ops that have
+/// been fused into it, whose arithmetic is inside.
 static ArrayAttr getNodes(Operation &op) {
   llvm::SetVector<Attribute> names;
   op.walk<WalkOrder::PreOrder>([&](Operation *inner) {
@@ -67,7 +67,7 @@ static ArrayAttr getNodes(Operation &op) {
   return ArrayAttr::get(op.getContext(), names.getArrayRef());
 }
 
-/// Those of 16-bit factors.
+/// Only products of 16-bit factors count.
 static int64_t getTensorCost(kernel::ContractOp op) {
   return op.getFactorType(0).getIntOrFloatBitWidth() == 16 ? 1 : 0;
 }

@@ -17,9 +17,9 @@ namespace mp::kernel {
 // The matrices
 //===----------------------------------------------------------------------===//
 
-/// Zero and pairs of opposite points, which share half of their sums. With
-/// more of them errors grow; these are multiples of powers of two for which
-/// they were found to grow least.
+/// The points are zero and pairs of opposite points, which share half of their
+/// sums. Errors grow with their number; these multiples of powers of two were
+/// found to have the smallest errors.
 static SmallVector<double> getPoints(int64_t count) {
   assert((count == 3 || count == 5) && "points for so many places");
   if (count == 3)
@@ -85,7 +85,7 @@ static Value combine(LoopBuilder &e, ArrayRef<double> factors,
         e, DenseElementsAttr::get(
                vector, FloatAttr::get(vector.getElementType(), factor)));
   };
-  // What needs no multiplication comes first.
+  // A term that needs no multiplication comes first.
   const double *one = llvm::find(factors, 1.0);
   size_t first = one == factors.end() ? factors.size() : one - factors.begin();
   Value sum = first < values.size() ? values[first] : Value();
@@ -105,8 +105,8 @@ static Value combine(LoopBuilder &e, ArrayRef<double> factors,
 }
 
 namespace {
-/// Two lines that differ only in signs, as a line of what they share and one
-/// of what is opposite.
+/// Two lines that differ only in signs, as a line of their common factors and
+/// one of the opposite factors.
 struct Pair {
   SmallVector<double> same, opposite;
 };
@@ -136,7 +136,7 @@ static Factors exchange(const Factors &factors) {
 
 SmallVector<Value> multiply(LoopBuilder &e, const Factors &factors,
                             ArrayRef<Value> values) {
-  // Sums and differences of two values, where rows ask for nothing else.
+  // Use sums and differences of two values if rows need nothing else.
   SmallVector<Value> inputs(values);
   Factors columns = exchange(factors);
   for (size_t i = 0; i + 1 < columns.size(); ++i) {

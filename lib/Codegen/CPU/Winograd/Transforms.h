@@ -12,7 +12,7 @@
 
 namespace mp::kernel {
 
-/// Factors by rows.
+/// A matrix as a list of rows.
 using Factors = llvm::SmallVector<llvm::SmallVector<double>>;
 
 /// The matrices by which `results` neighbouring sums over `taps` taps take
@@ -27,7 +27,7 @@ struct ShortConvolution {
   int64_t getNumPlaces() const { return patchFactors.size(); }
 
   int64_t results;
-  /// Of places x places, places x taps, results x places.
+  /// Matrices of places x places, places x taps, results x places.
   Factors patchFactors, tapFactors, sumFactors;
 };
 
@@ -35,8 +35,8 @@ struct ShortConvolution {
 llvm::SmallVector<mlir::Value> multiply(LoopBuilder &e, const Factors &factors,
                                         llvm::ArrayRef<mlir::Value> values);
 
-/// The same along both dimensions of a square of values: `read` gives line i of
-/// it, `store` takes, for each place of the results' lines, their elements.
+/// The same along both dimensions of a square of values: `read` returns line i
+/// of it, `store` gets, for each place of the results' lines, their elements.
 void transformSquare(
     LoopBuilder &e, const Factors &factors,
     llvm::function_ref<llvm::SmallVector<mlir::Value>(int64_t)> read,

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What Winograd's transforms ask for: operands that are read in windows.
+// Recognizes operands that are read in windows, which Winograd's transforms
+// require.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +36,7 @@ struct Windows {
   std::array<WindowAxis, 2> axes;
 };
 
-/// Nothing if no operand has two, or one has others than such.
+/// Absent if no operand has two such axes, or if one has any others.
 std::optional<Windows> findWindows(const ContractShape &shape);
 
 } // namespace mp::kernel

@@ -12,20 +12,20 @@
 //
 //     V = B' d B,  U = G g G',  M[i] = U[i] V[i] for each of the n n places i,
 //
-// and the results are A' M A: n n products where direct summation takes 9 m m.
+// and the results are A' M A: n n products, while direct summation takes 9 m m.
 // The M[i] are products of matrices (channels of the results x channels of the
 // image x tiles) for the kernels' own tiles.
 //
-// For f32, m is 2: 16 products instead of 36, and the matrices are exact. Where
+// For f32, m is 2: 16 products instead of 36, and the matrices are exact. If
 // operands and results have 16 bits, m is 4: 36 products instead of 144, in f32
-// (twice as many as dot products of pairs do at a time); errors are about
-// 1e-6 of the results', far below what these are rounded to.
+// (twice as many as dot products of pairs do at a time). Errors are then about
+// 1e-6 of the results, far less than the rounding to 16 bits.
 //
-// Weights are transformed ahead of all tasks, into panels of rows; constants of
-// the model by the first call, for all that follow. A task transforms the
-// patches of one panel of columns, multiplies, and transforms the sums back;
-// what it makes stays in the caches. A vector's lanes are tiles that follow
-// each other; these lie in one row of the image, or in a few runs.
+// Weights are transformed before all tasks, into panels of rows; constants of
+// the model are transformed by the first call, for all later ones. A task
+// transforms the patches of one panel of columns, multiplies, and transforms
+// the sums back; its intermediate values stay in the caches. A vector's lanes
+// are adjacent tiles, in one row of the image or in a few runs.
 //
 // Sums are shorter than direct ones, but errors are relative to the largest
 // values of a patch rather than of a window; a value that is not finite reaches
@@ -45,10 +45,10 @@ namespace mp::kernel {
 
 namespace {
 
-/// Tiles that follow each other in a row: lanes, counted in results.
+/// Adjacent tiles of a row: lanes, counted in results.
 struct Run {
   Value begin, end;
-  /// Of lane 0, if the run went back to it.
+  /// The indices of lane 0, if the run extended back to it.
   Value outer, row, column;
 };
 
@@ -74,7 +74,8 @@ private:
   Value transformWeights();
   void transformTaps(Value place, Value mask, Value taps, Value to);
   void emitTask(Value number, Value taps);
-  /// What is read of a run: by rows of a patch and a tile's width of columns.
+  /// The elements that a run reads: rows of a patch by columns of a tile's
+  /// width.
   struct Patches {
     Value place;
     Masks masks;
@@ -90,7 +91,7 @@ private:
   Value readExtra(const View &view, Value place, ArrayRef<Run> runs,
                   ArrayRef<Value> masks, int64_t dy);
   Value getPlace(const View &view, const Run &run);
-  /// Whether an operand's places depend on the tile.
+  /// True if an operand's offsets depend on the tile.
   bool isAcross(const View &view) const {
     return contraction.shape.moves(N, view.shape);
   }
@@ -98,7 +99,7 @@ private:
     return kernel::getNumRuns(contraction.shape, windows, edge, shape.lanes);
   }
 
-  /// Of the first tap in the image's order.
+  /// The coordinate of the first tap in the image's order.
   static int64_t getBegin(const WindowAxis &axis) {
     return axis.constant - (axis.mirrored ? numTaps - 1 : 0);
   }
@@ -116,7 +117,7 @@ private:
   std::array<Value, 2> counts, tileCounts;
   Value batches, rows, depth, tiles, lhsPanels, rhsPanels, rowPitch;
   Value columnPitch, blockRows, rowBlocks;
-  /// Where the batch of a task begins, in each operand.
+  /// The begin of the task's batch, one entry per operand.
   SmallVector<Value> bases;
 };
 } // namespace
@@ -140,7 +141,7 @@ void Winograd::chooseBlocks() {
   rhsPanels = e.ceilDiv(tiles, shape.nr());
   rowPitch = shape.lhsFormat.getSize(e, depth);
   columnPitch = shape.rhsFormat.getSize(e, depth);
-  // So many tasks that threads find something to do.
+  // Enough tasks for all threads.
   constexpr int64_t maxPanels = 64;
   Value others = e.max(e.mul(batches, rhsPanels), e.index(1));
   Value wanted =
@@ -154,7 +155,8 @@ void Winograd::chooseBlocks() {
 // Weights
 //===----------------------------------------------------------------------===//
 
-/// All weights: [batch][place][panel][depth][row], a panel by its rows' lanes.
+/// Transforms all weights: [batch][place][panel][depth][row], a panel by its
+/// rows' lanes.
 Value Winograd::transformWeights() {
   Value taps = e.allocate(getTapsSize(), shape.element);
   unsigned operand = 1 - windows.image;
@@ -180,8 +182,8 @@ Value Winograd::transformWeights() {
   return taps;
 }
 
-/// G g G' of one row for a vector of channels, to `to` and a place's pitch
-/// apart.
+/// Writes G g G' of one row for a vector of channels to `to`, with a place's
+/// pitch between elements.
 void Winograd::transformTaps(Value place, Value mask, Value taps, Value to) {
   Value offsets =
       e.mul(e.iota(e.getIndexType(), shape.lanes),
@@ -215,7 +217,7 @@ void Winograd::transformTaps(Value place, Value mask, Value taps, Value to) {
 // Tiles in the image and in the results
 //===----------------------------------------------------------------------===//
 
-/// The pieces of rows that a vector of tiles from `first` on is made of.
+/// The pieces of rows that make a vector of tiles from `first` on.
 SmallVector<Run> Winograd::findRuns(Value first) {
   SmallVector<Run> runs;
   Value last = e.sub(tiles, e.index(1));
@@ -236,8 +238,8 @@ SmallVector<Run> Winograd::findRuns(Value first) {
   return runs;
 }
 
-/// Lanes of `run`, which are results, whose place behind `column` is within
-/// [0, size), if `isLine`.
+/// Lanes of `run`, which are results, whose coordinate, counted from `column`,
+/// is within [0, size), if `isLine`.
 static Value getMask(LoopBuilder &e, const Run &run, Value column, Value size,
                      Value isLine, int64_t lanes) {
   Value begin = e.max(run.begin, e.sub(e.index(0), column));
@@ -255,7 +257,8 @@ Value Winograd::getPlace(const View &view, const Run &run) {
   return e.add(place, run.column);
 }
 
-/// Where the patches of tiles are in a channel, and what of them is there.
+/// The places of the tiles' patches in a channel, and masks of the elements
+/// that exist.
 SmallVector<Winograd::Patches> Winograd::findPatches(Value first) {
   const auto &[rowAxis, columnAxis] = windows.axes;
   Value operand = contraction.op->getOperand(windows.image);
@@ -287,7 +290,7 @@ SmallVector<Winograd::Patches> Winograd::findPatches(Value first) {
   return result;
 }
 
-/// A row of the patches of tiles: a vector for each place.
+/// Reads a row of the patches of tiles: a vector for each place.
 SmallVector<Value> Winograd::readLine(ArrayRef<Patches> patches, int64_t row,
                                       Value offset) {
   int64_t lanes = edge * shape.lanes;
@@ -309,8 +312,8 @@ SmallVector<Value> Winograd::readLine(ArrayRef<Patches> patches, int64_t row,
   return values;
 }
 
-/// B' d B for the tiles from `first` on, all channels: to `to`, from `at` on, a
-/// line of columns for each channel.
+/// Writes B' d B for the tiles from `first` on and all channels to `to`, from
+/// `at` on, a line of columns for each channel.
 void Winograd::transformPatches(Value first, Value to, Value at) {
   SmallVector<Patches> patches = findPatches(first);
   e.loop(depth, [&](Value channel) {
@@ -329,7 +332,7 @@ void Winograd::transformPatches(Value first, Value to, Value at) {
   });
 }
 
-/// The elements of an extra operand for a line of the tiles' results.
+/// Reads the elements of an extra operand for a line of the tiles' results.
 Value Winograd::readExtra(const View &view, Value place, ArrayRef<Run> runs,
                           ArrayRef<Value> masks, int64_t dy) {
   int64_t lanes = edge * shape.lanes;
@@ -345,8 +348,8 @@ Value Winograd::readExtra(const View &view, Value place, ArrayRef<Run> runs,
   return read;
 }
 
-/// A' M A of the tiles from `first` on, for the task's rows: the epilogue's
-/// results are stored.
+/// Applies the epilogue to A' M A of the tiles from `first` on, for the task's
+/// rows, and stores the results.
 void Winograd::storeTiles(Value first, Value firstRow, Value sums, Value at) {
   SmallVector<Run> runs = findRuns(first);
   Masks masks(edge);

@@ -14,8 +14,8 @@
 
 namespace mp::kernel {
 
-/// Emits the loops of `op`, where `e` stands, a convolution of 3 x 3 taps at
-/// stride 1 or the gradient of its image (WinogradStrategy.h).
+/// Emits the loops of `op`, a convolution of 3 x 3 taps at stride 1 or the
+/// gradient of its image (WinogradStrategy.h), at the insertion point of `e`.
 void emitWinograd(LoopBuilder &e, ContractOp op);
 
 /// The same for gradients of such weights: WinogradWeights.cpp.

@@ -1,4 +1,4 @@
-//===- WinogradStrategy.cpp - What Winograd's transforms suit -------------===//
+//===- WinogradStrategy.cpp - Uses of Winograd's transforms ---------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,14 +14,14 @@ using namespace mlir;
 
 namespace mp::kernel {
 
-/// As many pieces of rows in a vector cost more than is saved.
+/// The most pieces of rows in a vector: more of them cost more than is saved.
 constexpr int64_t maxRuns = 6;
 
 static bool isNarrow(Type type) {
   return getElementTypeOrSelf(type).getIntOrFloatBitWidth() == 16;
 }
 
-/// Whether results are no more exact than 16 bit.
+/// True if results are not more exact than 16 bits.
 static bool isRoundedToNarrow(ContractOp op) {
   Value sum = op.getEpilogue().front().getArgument(0);
   return isNarrow(op.getC().getType()) ||
@@ -44,7 +44,7 @@ int64_t getNumRuns(const ContractShape &shape, const Windows &windows,
   return getMostRuns(lanes, llvm::divideCeil(least, edge));
 }
 
-/// Whether only axes of windows may exceed an image.
+/// True if only axes of windows may exceed an image.
 static bool isWithinOthers(const OperandShape &image) {
   return llvm::all_of(image.bounds, [](const Bound &bound) {
     return llvm::count(bound.factors, 0) + 2 == int64_t(bound.factors.size());
@@ -55,9 +55,9 @@ static bool isOne(ArrayRef<unsigned> dims, unsigned dim) {
   return dims.size() == 1 && dims.front() == dim;
 }
 
-/// Whether `group`, which ends with the two axes of an image, is known to have
+/// True if `group`, which ends with the two axes of an image, is known to have
 /// so many tiles with `edge` x `edge` elements each, few of them beyond the
-/// image: of the products, tiles of 16 bit save half at most.
+/// image: tiles of 16 bits save at most half of the products.
 static bool hasTiles(const ContractShape &shape, GroupKind group, int64_t edge,
                      int64_t fewest) {
   ArrayRef<SmallVector<unsigned>> groupDims = shape.groups[group];
@@ -136,7 +136,7 @@ bool canTransformWeights(const ContractShape &shape, const Windows &windows) {
 }
 
 bool paysToTransformWeights(const ContractShape &shape, int64_t edge) {
-  // Both operands are transformed: what is saved grows with their channels.
+  // Both operands are transformed: the savings grow with their channels.
   int64_t channels = 1;
   for (unsigned dim : shape.groups[N][0])
     channels *= shape.getLeastSizes()[dim];

@@ -1,4 +1,4 @@
-//===- WinogradStrategy.h - What Winograd's transforms suit -----*- C++ -*-===//
+//===- WinogradStrategy.h - Uses of Winograd's transforms -------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Convolutions of 3 x 3 taps at stride 1, gradients of their images, and
-// gradients of such taps: whether they can be transformed, which `config` has
-// to fit, and whether that pays.
+// gradients of such taps: tests if they can be transformed, which `config` has
+// to fit, and if that pays.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,21 +20,21 @@ namespace mp::kernel {
 
 constexpr int64_t numTaps = 3;
 
-/// Whether errors of F(4 x 4) are lost in rounding: all is 16 bit.
+/// True if errors of F(4 x 4) are lost in rounding: all values have 16 bits.
 bool isNarrow(ContractOp op, const ContractShape &shape);
 
-/// The most pieces of an image's rows that a vector of tiles is made of; more
-/// than emitters know where that is not known.
+/// The most pieces of an image's rows that make a vector of tiles; more than
+/// emitters support if it is not known.
 int64_t getNumRuns(const ContractShape &shape, const Windows &windows,
                    int64_t edge, int64_t lanes);
 
-// With tiles of `edge` x `edge` results, and vectors of `lanes`.
+// The parameters are tiles of `edge` x `edge` results, and vectors of `lanes`.
 
 bool canTransform(const ContractShape &shape, const Windows &windows,
                   int64_t edge, int64_t lanes);
 bool canTransformWeights(const ContractShape &shape, const Windows &windows);
 
-/// Transforms are done for each channel; what they save grows with channels.
+/// Transforms are done for each channel; the savings grow with channels.
 bool paysToTransform(const ContractShape &shape, const Windows &windows,
                      int64_t edge);
 bool paysToTransformWeights(const ContractShape &shape, int64_t edge);

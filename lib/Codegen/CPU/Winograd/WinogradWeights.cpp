@@ -16,11 +16,11 @@
 // and tiles x channels of the image.
 //
 // A vector's lanes are channels. Lines of both operands are transposed from
-// lines of pixels to lines of channels, some lines at a time, from there
-// transformed and stored in panels; so padding is looked at once a pixel. Tiles
-// are taken some hundreds at a time, for which the panels of all channels stay
-// in the caches; sums are kept in memory between. Each of these steps is a
-// parallel loop, and what adds up to a sum is added in one order.
+// lines of pixels to lines of channels, some lines at a time, then transformed
+// and stored in panels: padding is tested once per pixel. Some hundreds of
+// tiles are processed at a time, for which the panels of all channels stay in
+// the caches; sums are kept in memory in between. Each of these steps is a
+// parallel loop, and the terms of a sum are added in one order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,7 +58,7 @@ private:
     /// The first line and column of the first tile.
     std::array<int64_t, 2> begin;
     const Factors *factors;
-    /// Pixels of a transposed line: squares of them.
+    /// The pixels of a transposed line, which consists of squares.
     Value linePitch;
   };
   /// Tiles that are transformed and multiplied at a time: whole rows of them.
@@ -102,10 +102,10 @@ private:
   std::array<Value, 2> counts, tileCounts;
   Value lines, blockLines, blocks, depth;
   Value rows, columns, rowVectors, columnVectors, lhsPanels, rhsPanels;
-  /// Of a panel of rows and of columns.
+  /// The sizes of a panel of rows and of a panel of columns.
   Value rowPitch, columnPitch;
-  /// What all tasks share: panels [place][panel][tile][lane] of both operands,
-  /// sums [place][panel of columns][panel of rows].
+  /// Memory that all tasks share: panels [place][panel][tile][lane] of both
+  /// operands, sums [place][panel of columns][panel of rows].
   Value memory, columnsPlace, sumsPlace;
 };
 } // namespace
@@ -120,7 +120,7 @@ void WinogradWeights::chooseBlocks() {
   for (unsigned axis : {0, 1})
     tileCounts[axis] = e.ceilDiv(counts[axis], edge);
   lines = e.mul(summed.sizes[0], tileCounts[0]);
-  // So that panels of a place stay in the first cache.
+  // Panels of a place must stay in the first cache.
   constexpr int64_t fewestTiles = 128;
   Value wanted = e.div(e.index(fewestTiles), e.max(tileCounts[1], e.index(1)));
   blocks = e.max(e.ceilDiv(lines, e.max(wanted, e.index(1))), e.index(1));
@@ -181,7 +181,7 @@ Value WinogradWeights::getLinePitch(const Side &side) {
 // From lines of pixels to lines of channels
 //===----------------------------------------------------------------------===//
 
-/// Of the pixels from `column` on: those of the image, if `isLine`.
+/// The mask of the pixels from `column` on that are in the image, if `isLine`.
 Value WinogradWeights::getPixelMask(const Side &side, Value column,
                                     Value isLine, int64_t lanes) {
   Value begin = e.max(e.index(0), e.sub(e.index(0), column));
@@ -261,7 +261,8 @@ void WinogradWeights::transformLine(const Side &side, Value from,
   });
 }
 
-/// All tiles of a block, for the channels of a vector from `channel` on.
+/// Transforms all tiles of a block, for the channels of a vector from `channel`
+/// on.
 void WinogradWeights::transformSide(const Side &side, const TileBlock &block,
                                     Value channel, Store store) {
   Value pixelsOfLine = e.scratch(
@@ -331,8 +332,8 @@ void WinogradWeights::multiplyPanels(const TileBlock &block, Value place,
                    product);
 }
 
-/// Where tiles of the output have a tap of the channels from `channel` on:
-/// their columns are [channel][line][column of the taps].
+/// The offsets of a tap in tiles of the output, for the channels from `channel`
+/// on: the tiles' columns are [channel][line][column of the taps].
 Value WinogradWeights::getTapPlaces(int64_t channel, int64_t tap) {
   SmallVector<Attribute> offsets;
   for (int64_t lane = 0; lane < shape.lanes; ++lane) {
@@ -345,8 +346,8 @@ Value WinogradWeights::getTapPlaces(int64_t channel, int64_t tap) {
                                 offsets));
 }
 
-/// A' M A for a panel of rows and one of columns: as many tiles of the
-/// gradient as there are taps, to `memory` and on to the output.
+/// Writes A' M A for a panel of rows and one of columns, a tile of the gradient
+/// for each tap, to `memory` and then to the output.
 void WinogradWeights::finish(TileStore &output, Value rowPanel,
                              Value columnPanel, Value tiles) {
   VectorType type = e.vectorType(shape.element, shape.lanes);

@@ -5,17 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which lane holds which elements is what AMD has published: "AMD matrix cores"
-// (lab notes) for MFMA, "How to accelerate AI applications on RDNA 3 using
-// WMMA" (GPUOpen) for WMMA.
+// The distribution of elements over lanes is as AMD has published it: "AMD
+// matrix cores" (lab notes) for MFMA, "How to accelerate AI applications on
+// RDNA 3 using WMMA" (GPUOpen) for WMMA.
 //
-// * MFMA 16 x 16 x 16, of 64 lanes: of A lane l has row l mod 16 and elements
-//   4 (l / 16) to 4 (l / 16) + 3 of K, of B the same of column l mod 16; of the
-//   result rows 4 (l / 16) to 4 (l / 16) + 3 of column l mod 16. Our right side
-//   is its A: a lane's elements of the result are neighbours in a row then.
-// * WMMA 16 x 16 x 16, of 32 lanes: of A lane l has all of row l mod 16, of B
-// all
-//   of column l mod 16; of the result rows 2 i + l / 16 of column l mod 16.
+// * MFMA 16 x 16 x 16, of 64 lanes: lane l has row l mod 16 of A and elements
+//   4 (l / 16) to 4 (l / 16) + 3 of K; the same of column l mod 16 of B; and
+//   rows 4 (l / 16) to 4 (l / 16) + 3 of column l mod 16 of the result. Our
+//   right side is its A: a lane's elements of the result are neighbours in a
+//   row then.
+// * WMMA 16 x 16 x 16, of 32 lanes: lane l has all of row l mod 16 of A, all of
+//   column l mod 16 of B, and rows 2 i + l / 16 of column l mod 16 of the
+//   result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +36,7 @@ constexpr int64_t side = 16;
 /// Elements of a chunk of shared memory.
 constexpr int64_t chunk = 8;
 
-/// What both have in common: a wave's part of the tile, product by product.
+/// The base of both: multiplies a wave's part of the tile, product by product.
 class WaveMultiply : public Multiply {
 public:
   WaveMultiply(TileBuilder &e, const TilePlan &plan, Value lhs, Value rhs,
@@ -114,7 +115,7 @@ protected:
 
   const TilePlan &plan;
   Value lhs, rhs, firstRow, firstColumn;
-  /// Of the lane: its number modulo 16, and divided by 16.
+  /// The lane modulo 16, and the lane divided by 16.
   Value own, group;
 };
 

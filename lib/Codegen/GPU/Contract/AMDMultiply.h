@@ -12,7 +12,7 @@
 
 namespace mp::kernel::tiling {
 
-/// By MFMA or WMMA, as the tile says: what AMD's waves do together.
+/// Multiplies by MFMA or WMMA, as the tile says: instructions of AMD's waves.
 std::unique_ptr<Multiply> makeAMDMultiply(TileBuilder &e, const TilePlan &plan,
                                           mlir::Value lhs, mlir::Value rhs,
                                           mlir::Value thread);

@@ -17,7 +17,7 @@ namespace mp::kernel {
 using namespace tiling;
 
 namespace {
-/// Steps along K: while one is multiplied, the next ones are on their way.
+/// The steps along K: while one is multiplied, the next ones are being copied.
 class Steps {
 public:
   Steps(TileBuilder &e, const TilePlan &plan, ArrayRef<const TileCopy *> async,
@@ -61,7 +61,7 @@ private:
       nvgpu::DeviceAsyncWaitOp::create(e, token,
                                        e.getI32IntegerAttr(ahead - 1));
     mlir::gpu::BarrierOp::create(e);
-    // The next tile goes where that of the step before was.
+    // The next tile goes to the stage of the step before.
     Value isLeft, k, stage;
     SmallVector<SmallVector<Value>> read;
     if (plan.steps > ahead) {
@@ -95,8 +95,8 @@ private:
 };
 } // namespace
 
-/// Blocks that follow each other compute tiles that share operands: columns of
-/// some rows of tiles.
+/// Adjacent blocks compute tiles that share operands: columns of some rows of
+/// tiles.
 static BlockPlace getBlockPlace(TileBuilder &e, const TilePlan &plan,
                                 Value block) {
   int64_t rows = 8;
@@ -126,7 +126,7 @@ static Value getShared(TileBuilder &e, Value all, int64_t begin,
   return memref::ViewOp::create(e, type, all, at, ValueRange{});
 }
 
-/// Whether all places fit i32.
+/// True if offsets may not fit i32.
 static bool isWide(const Problem &problem) {
   return llvm::any_of(problem.types, [](MemRefType type) {
     return type.getNumElements() > INT32_MAX / 2;

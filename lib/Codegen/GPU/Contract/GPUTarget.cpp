@@ -1,4 +1,4 @@
-//===- GPUTarget.cpp - What kernels are made for --------------------------===//
+//===- GPUTarget.cpp - The GPU that kernels are made for ------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,7 +26,7 @@ std::optional<GPUTarget> GPUTarget::find(StringRef chip) {
 }
 
 GPUTarget GPUTarget::get(Operation *op) {
-  // Kernels are in a module of their own, in that which says it.
+  // Kernels are in their own module, inside of the module with the attribute.
   for (auto module = op->getParentOfType<ModuleOp>(); module;
        module = module->getParentOfType<ModuleOp>())
     if (auto chip = module->getAttrOfType<StringAttr>(chipName))

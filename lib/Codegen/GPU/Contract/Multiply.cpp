@@ -47,7 +47,7 @@ public:
 
   SmallVector<Value> multiply(TileBuilder &e, Value stage,
                               ValueRange sums) const override {
-    // Enough products for the loop not to matter.
+    // This many products make the cost of the loop negligible.
     int64_t unrolled = std::min<int64_t>(
         plan.tile.getK(), std::max<int64_t>(64 / getNumSums(), 2));
     return e.loop(plan.tile.getK(), unrolled, sums,
@@ -64,7 +64,7 @@ public:
   }
 
 private:
-  /// Of one element of K.
+  /// Adds the products of one element of K.
   void multiplyRow(TileBuilder &e, Value k, Value stage,
                    SmallVectorImpl<Value> &sums) const {
     auto read = [&](Value memory, const CopyPlan &copy, ArrayRef<Value> firsts,
@@ -165,7 +165,7 @@ private:
     }
     Value at = getPlace(e, copy, stage, line, position);
     auto type = VectorType::get({4, copy.chunk / 4}, copy.element);
-    // Products want pairs of neighbours along K.
+    // Products require pairs of neighbours along K.
     Value matrices = nvgpu::LdMatrixOp::create(
         e, type, memory, ValueRange{e.toIndex(at)},
         /*transpose=*/!copy.linesOfK, /*numTiles=*/4u);
@@ -176,7 +176,7 @@ private:
     return registers;
   }
 
-  /// Of a chunk in shared memory.
+  /// The offset of a chunk in shared memory.
   static Value getPlace(TileBuilder &e, const CopyPlan &copy, Value stage,
                         Value line, Value position) {
     position =
@@ -205,13 +205,14 @@ private:
     return registers;
   }
 
-  /// To the nearest; mma.sync would drop bits.
+  /// Rounds to nearest; mma.sync would drop bits.
   static Value roundToTF32(TileBuilder &e, Value element) {
     return NVVM::ConvertFloatToTF32Op::create(e, e.getI32Type(), element,
                                               NVVM::FPRoundingMode::RNA);
   }
 
-  /// As mma.sync takes them: bf16 in words, fp16 in pairs, tf32 in words.
+  /// Converts to mma.sync's operands: bf16 in words, fp16 in pairs, tf32 in
+  /// words.
   static Value toRegister(TileBuilder &e, Value pair) {
     Type element = cast<VectorType>(pair.getType()).getElementType();
     if (element.isF16())

@@ -13,20 +13,19 @@
 
 namespace mp::kernel::tiling {
 
-/// What a thread computes of its block's tile: sums of all its rows by all its
+/// A thread's part of its block's tile: sums of all its rows by all its
 /// columns. Rows are single ones, columns come in runs of neighbours.
 class Multiply {
 public:
   virtual ~Multiply() = default;
-  /// Of the tile, for each of the thread's rows.
+  /// The index in the tile of each of the thread's rows.
   llvm::SmallVector<mlir::Value> rows;
-  /// The first column of each run, and how long runs are.
+  /// The first column of each run, and the length of runs.
   llvm::SmallVector<mlir::Value> runs;
   int64_t runLength = 1;
 
   int64_t getNumSums() const { return rows.size() * runs.size() * runLength; }
-  /// Adds the products of a stage to sums, which are in the order that
-  /// `getSum` tells.
+  /// Adds the products of a stage to sums, whose order `getSum` defines.
   virtual llvm::SmallVector<mlir::Value>
   multiply(TileBuilder &e, mlir::Value stage, mlir::ValueRange sums) const = 0;
   virtual int64_t getSum(int64_t row, int64_t run, int64_t column) const = 0;

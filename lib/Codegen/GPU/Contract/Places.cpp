@@ -1,4 +1,4 @@
-//===- Places.cpp - Where elements of operands lie ------------------------===//
+//===- Places.cpp - Offsets of operands' elements -------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace mp::kernel::tiling {
 
-/// One more than the last place that is an element's.
+/// The offset after the last element.
 static int64_t getExtent(MemRefType type) {
   auto [strides, offset] = *getLayout(type);
   int64_t last = 0;

@@ -1,4 +1,4 @@
-//===- Places.h - Where elements of operands lie ----------------*- C++ -*-===//
+//===- Places.h - Offsets of operands' elements -----------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,17 +13,17 @@
 
 namespace mp::kernel::tiling {
 
-/// What a flat index of a group adds to the place of an element, and to the
-/// coordinates that may be out of bounds.
+/// The contribution of a flat index of a group to an element's offset, and to
+/// the coordinates that may be out of bounds.
 struct Place {
   mlir::Value offset;
-  /// For each of the operand's bounds; null for zero.
+  /// One entry for each of the operand's bounds; null is zero.
   llvm::SmallVector<mlir::Value> coordinates;
-  /// Whether the index is one of the group's; null if it is known to be.
+  /// True if the index is less than the group's size; null if that is known.
   mlir::Value exists;
 };
 
-/// The block's tile: of which batch, and where it begins.
+/// The batch of the block's tile, and the tile's first row and column.
 struct BlockPlace {
   mlir::Value batch, m, n;
 };
@@ -37,16 +37,16 @@ public:
   unsigned getNumber() const { return number; }
   mlir::Value getMemory() const { return line; }
   mlir::Type getElement() const;
-  /// What `flat`, at a multiple of `step`, adds; `exists` says whether `flat`
-  /// is less than the group's size, unless that is a multiple of `step`.
+  /// The contribution of `flat`, a multiple of `step`. `exists` tells if `flat`
+  /// is less than the group's size; it is null if that is a multiple of `step`.
   Place at(TileBuilder &e, GroupKind kind, mlir::Value flat,
            int64_t step) const;
-  /// With an origin.
+  /// The place of a batch, including the origin.
   Place atBatch(TileBuilder &e, mlir::Value batch) const;
   /// The sum of both.
   Place add(TileBuilder &e, const Place &a, const Place &b) const;
-  /// Whether the sum of all groups' places is one of the operand; null if it
-  /// is known to be.
+  /// True if the sum of all groups' places is in bounds of the operand; null if
+  /// that is known.
   mlir::Value isValid(TileBuilder &e, const Place &place) const;
 
 private:

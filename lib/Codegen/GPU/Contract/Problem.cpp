@@ -75,7 +75,7 @@ Axis Problem::getAxis(unsigned dim) const {
   return axis;
 }
 
-/// Of M, N and batches, neighbours in c are neighbours; of K, those in an
+/// Orders M, N and batches as their elements are in c, and K as they are in an
 /// operand whose other group is not contiguous.
 void Problem::orderDims(SmallVectorImpl<unsigned> &dims, GroupKind kind) const {
   if (kind != K) {
@@ -100,7 +100,7 @@ static bool follows(int64_t outer, int64_t inner, int64_t size) {
   return outer == inner * size;
 }
 
-/// Whether the flat index of both axes is all that any operand asks for.
+/// True if every operand can be indexed by the flat index of both axes.
 static bool areJoined(const Axis &outer, const Axis &inner) {
   for (auto [a, b] : llvm::zip_equal(outer.steps, inner.steps))
     if (!follows(a, b, inner.size))

@@ -5,15 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What sizes, strides and maps tell of a contraction whose sizes are known,
+// Describes a contraction whose sizes are known by its sizes, strides and maps,
 // without any code. Its dimensions fall into four groups, batch, M, N and K:
 //
 //     C[batch][m][n] = sum over k of LHS[batch][m][k] * RHS[batch][k][n]
 //
-// Each group is counted by one flat index. Where an element of an operand lies
+// Each group is counted by one flat index. The offset of an operand's element
 // is a sum of one offset for each group, and so are the coordinates that may be
 // out of bounds.
-//
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,14 +26,14 @@ namespace mp::kernel::tiling {
 /// A dimension, or several that follow each other in memory.
 struct Axis {
   int64_t size;
-  /// For each operand the distance of neighbours, in elements.
+  /// The distance of neighbours in elements, one entry per operand.
   llvm::SmallVector<int64_t> steps;
-  /// For each bound the factor of this axis.
+  /// The factor of this axis, one entry per bound.
   llvm::SmallVector<int64_t> factors;
 };
 
-/// A coordinate of operand a or b that is `constant` plus what axes add, and
-/// reads zero outside of 0 to `size` - 1.
+/// A coordinate of operand a or b: `constant` plus the contributions of axes.
+/// Elements outside of 0 to `size` - 1 are read as zero.
 struct Coordinate {
   unsigned operand;
   int64_t constant, size;
@@ -65,18 +64,18 @@ struct Problem {
   int64_t sizes[4] = {1, 1, 1, 1};
 
   unsigned getOutput() const { return types.size() - 1; }
-  /// What the elements of a (0) or b (1) are multiplied as.
+  /// The type as which elements of a (0) or b (1) are multiplied.
   mlir::Type getFactor(unsigned operand) const;
   mlir::FloatType getAccumulator() const;
   /// The axes that matter to an operand, outermost first.
   llvm::SmallVector<View> getViews(GroupKind kind, unsigned operand) const;
-  /// Whether places or coordinates of an operand depend on a group.
+  /// True if offsets or coordinates of an operand depend on a group.
   bool dependsOn(unsigned operand, GroupKind kind) const;
-  /// How many neighbours along a group, at a multiple of that number, are at
-  /// most 16 bytes of memory that are in bounds, aligned and contiguous, or are
-  /// all out of bounds. A power of two; 1 if nothing is known.
+  /// The number of neighbours along a group, from a multiple of that number,
+  /// that are at most 16 bytes of aligned and contiguous memory in bounds, or
+  /// are all out of bounds. It is a power of two; 1 if nothing is known.
   int64_t getWidth(GroupKind kind, unsigned operand) const;
-  /// The distance of neighbours along a group; 0 where all are one place.
+  /// The distance of neighbours along a group; 0 if all are at one place.
   int64_t getLastStep(GroupKind kind, unsigned operand) const;
 
 private:
@@ -86,19 +85,19 @@ private:
   Axis getAxis(unsigned dim) const;
 
   llvm::SmallVector<int64_t> dimSizes;
-  /// By operand and dimension, and by bound and dimension.
+  /// Indexed by operand and dimension, and by bound and dimension.
   llvm::SmallVector<llvm::SmallVector<int64_t>> steps, factors;
 };
 
-/// Strides and offset of memory; none where they are not known. Memory without
-/// elements has zeros, for MLIR tells none.
+/// Strides and offset of memory; absent if they are not known. Memory without
+/// elements has zeros, since MLIR defines none.
 struct Layout {
   llvm::SmallVector<int64_t> strides;
   int64_t offset = 0;
 };
 std::optional<Layout> getLayout(mlir::MemRefType type);
 
-/// Whether sizes, strides and offsets are known: what a Problem asks for.
+/// True if sizes, strides and offsets are known, which a Problem requires.
 bool isKnown(ContractOp op);
 
 } // namespace mp::kernel::tiling

@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A block computes a tile; blocks run beside each other on the multiprocessors
-// of a GPU. Large tiles read less, small ones keep more multiprocessors busy
-// and waste less at the edges: what takes the least time is chosen, by a model
-// of rounds of blocks. Numbers are of no particular GPU, so that code is the
-// same for all.
+// A block computes a tile; the multiprocessors of a GPU run blocks in parallel.
+// Large tiles read less; small ones keep more multiprocessors busy and waste
+// less at the edges. A model of rounds of blocks selects the fastest tile. The
+// constants do not describe one particular GPU: the code is the same for all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,38 +61,39 @@ constexpr Candidate fmaTiles[] = {
     {64, 16, 16, 4, 2, 3, 0.45},  {16, 16, 16, 2, 2, 3, 0.2},
 };
 
-/// What a partial sum that is written and read, and another kernel, take, in
-/// the time of a multiprocessor's products: 8 bytes of 3 TB/s, and about three
-/// microseconds.
+/// The cost of writing and reading a partial sum, and of another kernel, in
+/// products that a multiprocessor computes in that time: 8 bytes at 3 TB/s, and
+/// about three microseconds.
 struct SplitCost {
   double element, kernel;
 };
 constexpr SplitCost mmaCost = {4, 5e6}, fmaCost = {1, 4e5};
-/// What is left of the time if it is worth it, and if twice the pieces are;
-/// pieces, and products of each.
+/// A split must reduce the time to `worthwhile` of it; doubling the pieces
+/// again, to `worthDoubling`. Then the most pieces, and the least products of
+/// each.
 constexpr double worthwhile = 0.7, worthDoubling = 0.9;
 constexpr int64_t mostSplits = 64, leastLength = 128;
 
-/// Elements of the tiles that a multiprocessor computes at a time which keep it
-/// busy, and how fast it is with fewer, by the power of their part. Where
-/// elements come one by one, each block has a part of its speed, and all of
-/// them half of it.
+/// The number of elements of the tiles computed at a time that keep a
+/// multiprocessor busy, and the power of their share that is its speed with
+/// fewer. If elements are loaded one by one, each block has a part of the
+/// speed, and all of them half of it.
 struct Busy {
   double elements, power;
 };
 constexpr Busy mmaBusy = {1e4, 0.5}, fmaBusy = {2.4e4, 0.22};
-/// Rows and columns of tiles are at least so many.
+/// The least rows and columns of a tile.
 constexpr int64_t smallestTile = 16;
 constexpr double scalarSpeed = 0.1, mostScalarSpeed = 0.5;
-/// Of a multiprocessor: 32-bit registers, and shared memory of blocks.
+/// A multiprocessor's 32-bit registers, and its shared memory for blocks.
 constexpr int64_t numRegisters = 65536, processorBytes = 200 * 1024;
 
-/// The part of its speed that a multiprocessor has with so many blocks: each
-/// waits for memory, and for the other threads of it, while others compute.
+/// The part of its speed that a multiprocessor reaches with so many blocks:
+/// each waits for memory, and for its other threads, while others compute.
 static double getEfficiency(const Problem &problem, const TilePlan &plan,
                             int64_t blocks) {
   TileAttr tile = plan.tile;
-  // Nothing has been measured on those of AMD.
+  // AMD's GPUs have not been measured.
   if (!GPUTarget::get(problem.op).hasAsyncCopies)
     return 1;
   // Sums, and about as many for addresses and factors of any tile.
@@ -117,7 +117,7 @@ static double getEfficiency(const Problem &problem, const TilePlan &plan,
   return std::min(1.0, std::pow(elements / busy.elements, busy.power));
 }
 
-/// Rounds of blocks, times what one takes.
+/// The number of rounds of blocks, times the time of one.
 static double getTime(const Problem &problem, const Candidate &candidate,
                       const TilePlan &plan, int64_t splits) {
   int64_t blocks =
@@ -140,12 +140,12 @@ static TileAttr selectTile(ContractOp op, const Problem &problem,
         candidate.m, candidate.n, candidate.k / kDivisor, candidate.partM,
         candidate.partN, target.hasAsyncCopies ? candidate.stages : 2);
     TilePlan plan = TilePlan::get(problem, tile);
-    // Sums and elements on their way would not fit the registers.
+    // Sums and elements that are being copied would not fit the registers.
     bool isDirect = !plan.lhs.isAsync || !plan.rhs.isAsync;
     if (isMMA && isDirect &&
         (candidate.partM * candidate.partN > 2048 || candidate.k > 32))
       continue;
-    // Where f64 would need too many registers.
+    // Larger tiles of f64 would need too many registers.
     if (problem.getAccumulator().isF64() &&
         candidate.partM * candidate.partN > 32)
       continue;
@@ -193,7 +193,7 @@ bool isTF32(ContractOp op) {
   if (!op.getFactorType(0).isF32() || !op.getFactorType(1).isF32() ||
       !op.getAccumulatorType().isF32())
     return false;
-  // Kernels are in a module of their own, in that which says it.
+  // Kernels are in their own module, inside of the module with the attribute.
   for (auto module = op->getParentOfType<ModuleOp>(); module;
        module = module->getParentOfType<ModuleOp>())
     if (auto products = module->getAttrOfType<StringAttr>(fp32ProductsName))
@@ -207,13 +207,13 @@ bool canUseTensorCores(ContractOp op) {
   if (!(is16Bit || isTF32(op)) || !isKnown(op))
     return false;
   Problem problem = Problem::get(op);
-  // Half of a tile's products at least are not of zeros.
+  // At least half of a tile's products must not be of zeros.
   return problem.sizes[K] >= 8 &&
          std::max(problem.sizes[M], problem.sizes[N]) >= 8;
 }
 
-/// Products that the threads of some warps make sooner than a block has loaded
-/// its first tiles.
+/// The number of products that the threads of some warps compute before a block
+/// has loaded its first tiles.
 constexpr int64_t fewProducts = 4096;
 
 bool isWorthTiles(ContractOp op) {

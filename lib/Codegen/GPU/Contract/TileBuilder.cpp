@@ -101,7 +101,8 @@ SmallVector<Value> TileBuilder::loop(int64_t end, int64_t step,
   return op.getResults();
 }
 
-/// All of a vector: what `width` asks for is at a multiple of it.
+/// The alignment of a whole vector: vectors of `width` elements begin at a
+/// multiple of it.
 static llvm::Align getAlignment(VectorType type) {
   return llvm::Align(type.getNumElements() * type.getElementTypeBitWidth() / 8);
 }

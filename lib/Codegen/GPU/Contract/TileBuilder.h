@@ -18,8 +18,8 @@
 
 namespace mp::kernel::tiling {
 
-/// Short names for what kernels are made of. Indices are of type i32, whatever
-/// index becomes, or i64 where operands are so large; what is known is folded.
+/// Short names for the ops of kernels. Indices are of type i32, whatever index
+/// becomes, or i64 if operands are so large; known values are folded.
 /// Conditions may be null: always true.
 class TileBuilder : public mlir::ImplicitLocOpBuilder {
 public:
@@ -29,18 +29,18 @@ public:
         word(isWide ? getI64Type() : getI32Type()) {}
 
   Value index(int64_t value);
-  /// From and to the type index.
+  /// Convert from and to the type index.
   Value fromIndex(Value value);
   Value toIndex(Value value);
   Value add(Value a, Value b);
   Value add(Value a, int64_t b) { return add(a, index(b)); }
   Value sub(Value a, Value b);
   Value mul(Value a, int64_t b);
-  /// Of values that are not negative, by constants; shifts where that suffices.
+  /// Divide values that are not negative by constants, with shifts if possible.
   Value div(Value a, int64_t b);
   Value rem(Value a, int64_t b);
   Value exclusiveOr(Value a, Value b);
-  /// Whether 0 <= a < b.
+  /// True if 0 <= a < b.
   Value isWithin(Value a, int64_t b);
   Value both(Value a, Value b);
   Value select(Value condition, Value yes, Value no);
@@ -65,7 +65,7 @@ public:
   llvm::SmallVector<Value> getElements(Value value);
   /// A scalar, or a vector of several.
   Value fromElements(llvm::ArrayRef<Value> elements);
-  /// Between floats of any widths, scalars or vectors.
+  /// Converts between floats of any widths, scalars or vectors.
   Value castFloat(Value value, mlir::Type element);
   /// a * b + c, rounded once.
   Value fma(Value a, Value b, Value c);

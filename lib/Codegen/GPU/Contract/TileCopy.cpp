@@ -13,7 +13,7 @@ namespace mp::kernel::tiling {
 
 Value getSwizzled(TileBuilder &e, Value line, Value position,
                   int64_t chunksPerLine, int64_t swizzle) {
-  // Eight chunks are all banks.
+  // Eight chunks fill all banks.
   int64_t lines = std::max<int64_t>(8 / chunksPerLine, 1);
   Value turn = e.rem(e.mul(e.div(line, lines), swizzle),
                      std::min<int64_t>(chunksPerLine, 8));
@@ -152,7 +152,8 @@ void TileCopy::write(TileBuilder &e, ValueRange values, Value stage) const {
         llvm::append_range(
             elements, e.getElements(e.castFloat(e.castFloat(value, rounding),
                                                 copy.element)));
-      // What is turned round goes to several rows, else 16 bytes to one.
+      // A transposed chunk goes to several rows element by element; others go
+      // to one row in pieces of 16 bytes.
       bool isTurned = copy.alongK && !copy.linesOfK;
       int64_t most = isTurned ? 1 : 128 / copy.element.getIntOrFloatBitWidth();
       ArrayRef<Value> left = elements;

@@ -13,8 +13,8 @@
 
 namespace mp::kernel::tiling {
 
-/// Copies tiles of a (0) or b (1) as a plan says; what is out of bounds is
-/// zero. Places that are the same in all steps are computed once.
+/// Copies tiles of a (0) or b (1) as a plan says; elements out of bounds are
+/// zero. Offsets that are the same in all steps are computed once.
 class TileCopy {
 public:
   TileCopy(TileBuilder &e, const Problem &problem, const TilePlan &plan,
@@ -28,7 +28,7 @@ public:
   llvm::SmallVector<mlir::Value> read(TileBuilder &e, mlir::Value k) const;
   void write(TileBuilder &e, mlir::ValueRange elements,
              mlir::Value stage) const;
-  /// What `read` returns.
+  /// The types of the values that `read` returns.
   llvm::SmallVector<mlir::Type> getReadTypes(TileBuilder &e) const;
 
 private:
@@ -38,17 +38,17 @@ private:
   int64_t getAccesses() const { return copy.chunk / copy.width; }
   bool isEven() const { return numThreads % chunksPerLine == 0; }
   int64_t getRepeats() const { return chunksPerLine / numThreads; }
-  /// Of the thread's chunks, those that have different positions in a line, and
-  /// different lines.
+  /// Map the thread's chunk `i` to one of its different positions in a line,
+  /// and to one of its different lines.
   int64_t getPosition(int64_t i) const {
     return isEven() ? 0 : i % getRepeats();
   }
   int64_t getLine(int64_t i) const { return isEven() ? i : i / getRepeats(); }
   mlir::Value getLineIndex(TileBuilder &e, int64_t line) const;
   mlir::Value getPositionIndex(TileBuilder &e, int64_t position) const;
-  /// Of all chunks, in turn, for each access.
+  /// The accesses of all chunks, chunk after chunk.
   llvm::SmallVector<Access> getAccesses(TileBuilder &e, mlir::Value k) const;
-  /// Of a chunk's element in its stage.
+  /// The index in shared memory of a chunk's element in its stage.
   mlir::Value getTarget(TileBuilder &e, int64_t i, int64_t element,
                         mlir::Value stage) const;
 
@@ -57,16 +57,17 @@ private:
   const OperandPlaces &places;
   mlir::Value shared, thread;
   int64_t numThreads, tileK, chunksPerLine, count;
-  /// Whether the thread has a chunk; null for yes.
+  /// True if the thread has a chunk; null if all threads have one.
   mlir::Value takesPart;
   /// Places along M or N, of each line, or of each position and access.
   llvm::SmallVector<Place> fixed;
-  /// Of each chunk's first element in a stage.
+  /// The index of each chunk's first element in a stage.
   llvm::SmallVector<mlir::Value> targets;
 };
 
-/// Where a chunk of 16 bytes is in a line of so many: chunks of neighbouring
-/// lines at the same position are in different banks, `swizzle` chunks apart.
+/// The swizzled position of a chunk of 16 bytes in a line: chunks at the same
+/// position of neighbouring lines are in different banks, `swizzle` chunks
+/// apart.
 mlir::Value getSwizzled(TileBuilder &e, mlir::Value line, mlir::Value position,
                         int64_t chunksPerLine, int64_t swizzle);
 

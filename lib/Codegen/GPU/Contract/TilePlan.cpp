@@ -1,4 +1,4 @@
-//===- TilePlan.cpp - What a kernel of a contraction consists of ----------===//
+//===- TilePlan.cpp - The plan of a contraction's kernel ------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace mp::kernel::tiling {
 
-/// Whether cp.async can move so many elements: as they are, at least 4 bytes.
+/// True if cp.async can copy so many elements: at least 4 bytes, not converted.
 static bool canBeAsync(const Problem &problem, unsigned operand, Type element,
                        int64_t width) {
   if (!GPUTarget::get(problem.op).hasAsyncCopies)
@@ -48,7 +48,7 @@ static CopyPlan getCopy(const Problem &problem, TileAttr tile, GroupKind kind) {
     // The chunks of ldmatrix, 16 bytes each.
     plan.chunk = 128 / plan.element.getIntOrFloatBitWidth();
     plan.linesOfK = plan.alongK;
-    // Then a warp reads two chunks of each line.
+    // A warp that loads elements reads two chunks of each line.
     plan.swizzle = plan.needsElements() ? 2 : 1;
     plan.pitch = plan.line;
     plan.rows = plan.lines;
@@ -60,7 +60,7 @@ static CopyPlan getCopy(const Problem &problem, TileAttr tile, GroupKind kind) {
     plan.pitch = length + 128 / plan.element.getIntOrFloatBitWidth();
     plan.rows = tile.getK();
   }
-  // What is turned round while it is stored is stored by elements.
+  // Chunks that are transposed when they are stored are stored by elements.
   bool isTurned = plan.alongK && !plan.linesOfK;
   int64_t stored = isTurned ? 1 : plan.width;
   plan.isAsync = canBeAsync(problem, plan.operand, plan.element, stored) &&
@@ -68,8 +68,8 @@ static CopyPlan getCopy(const Problem &problem, TileAttr tile, GroupKind kind) {
   return plan;
 }
 
-/// Operations of an epilogue for one element, functions and divisions as what
-/// they are made of, about.
+/// The approximate number of operations of an epilogue for one element;
+/// functions and divisions count as the operations that they consist of.
 static int64_t countOperations(ContractOp op) {
   int64_t count = 0;
   for (Operation &inner : op.getEpilogue().front().without_terminator())
@@ -80,11 +80,11 @@ static int64_t countOperations(ContractOp op) {
   return count;
 }
 
-/// Code of an epilogue for all elements of a thread, in operations, that is no
-/// longer left unrolled: more of it does not fit caches of instructions.
+/// The largest epilogue of all elements of a thread, in operations, that is
+/// unrolled: a larger one does not fit the instruction cache.
 constexpr int64_t mostUnrolled = 512;
 
-/// What an epilogue reads for each element is read in runs, too.
+/// The operands that an epilogue reads for each element are read in runs, too.
 static StorePlan getStore(const Problem &problem, TileAttr tile) {
   StorePlan plan;
   ContractOp op = problem.op;
@@ -99,7 +99,7 @@ static StorePlan getStore(const Problem &problem, TileAttr tile) {
     if (isOfColumns && width > 1)
       plan.width = std::min(plan.width, width);
   }
-  // A thread keeps to its columns.
+  // Each thread stores the same columns of several rows.
   int64_t threads = tile.getNumThreads();
   while (plan.width > 1 && tile.getN() % plan.width != 0)
     plan.width /= 2;
@@ -118,7 +118,7 @@ TilePlan TilePlan::get(const Problem &problem, TileAttr tile) {
   plan.tilesM = llvm::divideCeil(problem.sizes[M], tile.getM());
   plan.tilesN = llvm::divideCeil(problem.sizes[N], tile.getN());
   plan.steps = llvm::divideCeil(problem.sizes[K], tile.getK());
-  // Padding alone: zeros.
+  // An operand that is all padding is zeros.
   for (unsigned operand : {0, 1})
     if (problem.types[operand].getNumElements() == 0)
       plan.steps = 0;

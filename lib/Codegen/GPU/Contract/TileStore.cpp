@@ -25,7 +25,7 @@ public:
       batches.push_back(operand.atBatch(e, block.batch));
   }
 
-  /// From registers.
+  /// Stores directly from registers.
   void store(ValueRange sums) {
     width =
         std::min(multiply.runLength, problem.getWidth(N, problem.getOutput()));
@@ -36,7 +36,7 @@ public:
         storeColumns(number, first, e.add(run, first), sums);
   }
 
-  /// Through shared memory.
+  /// Stores through shared memory.
   void storeStaged(Value shared, Value thread, ValueRange sums) {
     width = plan.store.width;
     Value memory = writeSums(shared, sums);
@@ -60,7 +60,7 @@ public:
   }
 
 private:
-  /// The sums of all threads as rows; returns that memory.
+  /// Writes the sums of all threads as rows; returns that memory.
   Value writeSums(Value shared, ValueRange sums) {
     auto space = cast<MemRefType>(shared.getType()).getMemorySpace();
     auto type = MemRefType::get({plan.tile.getM() * plan.store.pitch},
@@ -82,12 +82,12 @@ private:
     return memory;
   }
 
-  /// What the extra operands and c have of a row or of neighbouring columns:
-  /// places, and what is read once for all.
+  /// The offsets of the extra operands and of c for a row or for neighbouring
+  /// columns, and elements that are read once for all.
   struct Line {
     Value exists;
     SmallVector<Value> offsets;
-    /// Of an extra operand's elements; empty where they depend on more.
+    /// The elements of each extra operand; empty if they depend on more.
     SmallVector<SmallVector<Value>> elements;
   };
 
@@ -109,7 +109,7 @@ private:
       const OperandPlaces &extra = places[2 + i];
       if (problem.dependsOn(2 + i, N))
         continue;
-      // Nothing is read behind the last row.
+      // Loads must not read after the last row.
       Value at = e.select(line.exists, line.offsets[i], e.index(0));
       Value element =
           e.load(extra.getMemory(), e.add(batches[i].offset, at), 1);
@@ -122,7 +122,7 @@ private:
     return getLine(N, e.add(block.n, column), plan.tile.getN());
   }
 
-  /// What is the same for all rows; where the columns exist.
+  /// Reads elements that are the same for all rows, where the columns exist.
   void readColumns(Line &columns, Value column) {
     for (unsigned i = 0; i < getNumExtras(); ++i)
       if (problem.dependsOn(2 + i, N) && !problem.dependsOn(2 + i, M))
@@ -200,7 +200,7 @@ private:
 };
 } // namespace
 
-/// The region on scalars. Constants outside of it are made again here.
+/// Emits the region on scalars. Constants outside of it are cloned here.
 Value TileStore::applyEpilogue(ArrayRef<Value> arguments) {
   Block &body = ContractOp(problem.op).getEpilogue().front();
   IRMapping mapping;

@@ -1,4 +1,4 @@
-//===- Verify.cpp - What a contraction on a GPU asks for ------------------===//
+//===- Verify.cpp - Requirements of contractions on GPUs ------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace mp::emulation {
 
-/// Of a fiber's stack (lib/Emulation), half.
+/// Half of a fiber's stack (lib/Emulation).
 constexpr int64_t maxLocalBytes = 64 * 1024;
 
 bool isKernel(LLVM::LLVMFuncOp function) {
@@ -57,7 +57,7 @@ int32_t Places::add(LLVM::LLVMFuncOp function, Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is at the begin
+// The begin of the function
 //===----------------------------------------------------------------------===//
 
 FunctionEmulation::FunctionEmulation(LLVM::LLVMFuncOp function,
@@ -96,7 +96,7 @@ Value callEmulator(OpBuilder &b, Location loc, Operation *op, StringRef name,
   if (!callee) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(module.getBody());
-    // Address spaces are about to go.
+    // The address spaces will be removed.
     SmallVector<Type> types;
     for (Type type : arguments.getTypes())
       types.push_back(isa<LLVM::LLVMPointerType>(type) ? getPointer(op) : type);
@@ -231,7 +231,7 @@ LogicalResult FunctionEmulation::resolveAddress(LLVM::AddressOfOp op) {
   return success();
 }
 
-/// A call in front of what loads from or stores to shared memory.
+/// Inserts a call before an op that loads from or stores to shared memory.
 void FunctionEmulation::noteAccess(Operation *op) {
   DataLayout data = DataLayout::closest(op);
   OpBuilder b(op);

@@ -15,16 +15,16 @@
 
 namespace mp::emulation {
 
-/// Whether a function is what a launch runs.
+/// True if a launch runs the function.
 bool isKernel(mlir::LLVM::LLVMFuncOp function);
 
-/// Texts for errors of the emulator: which instruction, and of which line or
-/// node. A place is the number of a text.
+/// Messages for errors of the emulator: the instruction, and its line or node.
+/// A place is the index of a message.
 class Places {
 public:
-  /// A new one for an op of `function`, whose ops of one kind are counted.
+  /// Adds a place for an op of `function`, whose ops of one kind are counted.
   int32_t add(mlir::LLVM::LLVMFuncOp function, mlir::Operation *op);
-  /// All of them, one behind the other, each with a zero at its end.
+  /// All texts, one after the other, each with a zero at its end.
   llvm::StringRef getTexts() const { return texts; }
 
 private:
@@ -34,8 +34,8 @@ private:
   llvm::StringMap<unsigned> numbers;
 };
 
-/// What emulating ops of one function takes: calls of the emulator, and at the
-/// function's begin what all of them use.
+/// Emulates the ops of one function by calls of the emulator, and adds the
+/// values that they use to the function's begin.
 class FunctionEmulation {
 public:
   FunctionEmulation(mlir::LLVM::LLVMFuncOp function,
@@ -61,7 +61,7 @@ private:
   bool meets = false, shares = false;
 
   friend class OpEmulation;
-  /// The end of what has been put at the function's begin.
+  /// The last op that has been inserted at the function's begin.
   mlir::Operation *last = nullptr;
   mlir::Value thread, block, shared, operands, result;
   llvm::DenseMap<std::pair<int32_t, int32_t>, mlir::Value> registers;
@@ -78,7 +78,7 @@ private:
   mlir::Value getResultSlot();
 };
 
-/// A call of a function of the emulator; null if it has no result.
+/// Calls a function of the emulator; null if it has no result.
 mlir::Value callEmulator(mlir::OpBuilder &b, mlir::Location loc,
                          mlir::Operation *op, llvm::StringRef name,
                          mlir::ValueRange arguments, mlir::Type result = {});

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One gpu.module after the other: its functions are emulated where they are,
-// while pointers still say which memory they are of; then address spaces go,
-// and functions and variables move out.
+// Processes one gpu.module after the other: its functions are emulated in
+// place, while pointers still have address spaces; then address spaces are
+// removed, and functions and variables move out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ public:
 private:
   LogicalResult collect(gpu::GPUModuleOp kernels);
   LogicalResult emulate(LLVM::LLVMFuncOp function);
-  /// What a function does is what those do that it calls.
+  /// Gives functions the flags of the functions that they call.
   void spreadFlags();
   void dropAddressSpaces(gpu::GPUModuleOp kernels);
   void dropAttributes(LLVM::LLVMFuncOp function);
@@ -51,7 +51,7 @@ private:
   Places places;
   std::vector<KernelEntry> entries;
 
-  // Of one gpu.module.
+  // The state of the current gpu.module.
   SmallVector<LLVM::LLVMFuncOp> functions;
   llvm::StringMap<LLVM::GlobalOp> shared;
   llvm::StringMap<int32_t> flags;
@@ -141,14 +141,14 @@ void ModuleEmulation::dropAddressSpaces(gpu::GPUModuleOp kernels) {
     global.setAddrSpace(0);
 }
 
-/// What speaks of the GPU.
+/// Drops the attributes that describe the GPU.
 void ModuleEmulation::dropAttributes(LLVM::LLVMFuncOp function) {
   function->setDiscardableAttrs(ArrayRef<NamedAttribute>());
   function.removeTargetCpuAttr();
   function.removeTuneCpuAttr();
   function.removeTargetFeaturesAttr();
   function.removePassthroughAttr();
-  // They call the emulator now.
+  // The functions call the emulator now.
   function.removeMemoryEffectsAttr();
   function.removeWillReturnAttr();
   function.setCConv(LLVM::CConv::C);

@@ -1,4 +1,4 @@
-//===- KernelTable.cpp - What the emulator knows of kernels ---------------===//
+//===- KernelTable.cpp - The emulator's table of kernels ------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -69,7 +69,7 @@ Type TableWriter::getEntryType() {
        LLVM::LLVMArrayType::get(word, 3), word, pointer, pointer});
 }
 
-/// Right behind the kernel, so that both become one.
+/// Creates the function right after the kernel, which can be inlined into it.
 LLVM::LLVMFuncOp TableWriter::pack(const KernelEntry &entry) {
   OpBuilder::InsertionGuard guard(b);
   LLVM::LLVMFuncOp kernel = entry.function;

@@ -1,4 +1,4 @@
-//===- KernelTable.h - What the emulator knows of kernels -------*- C++ -*-===//
+//===- KernelTable.h - The emulator's table of kernels ----------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,16 +15,16 @@ namespace mp::emulation {
 /// An entry of the table, as mp_emulated_kernel (Emulator.h) has it.
 struct KernelEntry {
   mlir::LLVM::LLVMFuncOp function;
-  /// What device.launch calls it.
+  /// The name by which device.launch calls it.
   std::string name;
   SharedMemoryLayout layout;
   int32_t flags = 0;
   int32_t maxThreads = 0;
-  /// Zeros if the kernel does not say.
+  /// Zeros if the kernel does not specify them.
   llvm::SmallVector<int32_t, 3> block = {0, 0, 0};
 };
 
-/// Sizes of blocks that the kernel's attributes ask for.
+/// Reads the sizes of blocks that the kernel's attributes require.
 void readSizes(KernelEntry &entry);
 
 /// Adds `mp_emulated_kernels` to the module, and for each kernel K a function

@@ -42,7 +42,7 @@ const Register *findRegister(Operation *op) {
 
 } // namespace
 
-/// Replaces one op, in front of it.
+/// Replaces one op by code that is inserted before it.
 class OpEmulation {
 public:
   OpEmulation(FunctionEmulation &function, Operation *op)
@@ -56,14 +56,14 @@ private:
 
   Value word(int64_t value) { return makeWord(b, loc, value); }
   Type getWord() { return b.getI32Type(); }
-  /// Calls with the thread, and the place where threads meet.
+  /// Calls a function with the thread and the convergence point.
   Value call(StringRef name, ArrayRef<Value> arguments, Type result = {});
   Value callPlaced(StringRef name, ArrayRef<Value> arguments, Type result = {});
   Value meet(StringRef name, ArrayRef<Value> arguments, Type result = {});
-  /// 32 bits as the type that they are of, or as a word.
+  /// Casts 32 bits to their type, or to a word.
   Value castWord(Value value, Type type);
   Value isNonzero(Value value);
-  /// The lower word, and with a struct the bit above it as well.
+  /// Returns the lower word; for a struct, the bit above it as well.
   Value unpack(Value value, Type low, Type type);
 
   LogicalResult readRegister(const Register &entry);
@@ -232,7 +232,7 @@ LogicalResult OpEmulation::load(NVVM::LdMatrixOp load) {
       LLVM::LoadOp::create(b, loc, load.getType(), slot)->getResults());
 }
 
-/// What EmulatedCode.h calls it; absent if it has no name there.
+/// The product's kind in EmulatedCode.h; absent if it has none.
 static std::optional<int64_t> getProductKind(NVVM::MmaOp product) {
   auto shape = product.getShape();
   auto type = product.getMultiplicandAPtxType();
@@ -338,7 +338,8 @@ LogicalResult OpEmulation::round(NVVM::ConvertFloatToTF32Op round) {
                             bits.mask(rounded, ~int64_t(0x1fff))));
 }
 
-/// To bf16, in integers: what processors have for it makes zeros of subnormals.
+/// Rounds to bf16 in integers: the instructions of processors flush subnormals
+/// to zero.
 LogicalResult OpEmulation::round(LLVM::FPTruncOp round) {
   Type from = round.getArg().getType(), to = round.getType();
   if (!getElementTypeOrSelf(to).isBF16() || !getElementTypeOrSelf(from).isF32())
@@ -359,7 +360,7 @@ LogicalResult OpEmulation::round(LLVM::FPTruncOp round) {
   return finish(LLVM::BitcastOp::create(b, loc, to, half)->getResults());
 }
 
-/// What LLVM has no op for, or a more exact one.
+/// Emulates intrinsics for which LLVM has no op, or a more exact one.
 LogicalResult OpEmulation::approximate(LLVM::CallIntrinsicOp call) {
   StringRef name = call.getIntrin();
   if (!name.consume_front("llvm.nvvm."))
@@ -436,7 +437,7 @@ LogicalResult OpEmulation::run() {
       .Case([&](LLVM::CallIntrinsicOp intrinsic) {
         return approximate(intrinsic);
       })
-      // Threads run one at a time, and what they write is in memory.
+      // Threads run one at a time, and their writes are in memory at once.
       .Case<NVVM::MembarOp, NVVM::FenceScClusterOp, NVVM::FenceProxyOp,
             NVVM::NanosleepOp, NVVM::SetMaxRegisterOp>(
           [&](Operation *) { return finish(); })

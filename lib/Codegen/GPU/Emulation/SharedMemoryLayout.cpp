@@ -1,4 +1,4 @@
-//===- SharedMemoryLayout.cpp - Where shared variables lie ----------------===//
+//===- SharedMemoryLayout.cpp - Offsets of shared variables ---------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,9 +14,9 @@ using namespace mlir;
 
 namespace mp::emulation {
 
-/// Behind each variable, at least.
+/// The least number of bytes after each variable.
 constexpr int64_t gap = 16;
-/// What dynamic memory begins at a multiple of (lib/Emulation).
+/// The alignment of dynamic memory (lib/Emulation).
 constexpr int64_t dynamicAlignment = 1024;
 
 SharedMemoryLayout::SharedMemoryLayout(
@@ -29,7 +29,7 @@ SharedMemoryLayout::SharedMemoryLayout(
     if (found == globals.end() || offsets.contains(op.getGlobalName()))
       return;
     LLVM::GlobalOp global = found->second;
-    // Sizes that are far too large are no reason to count wrong.
+    // Sizes that are far too large must not overflow.
     int64_t bytes = std::min<int64_t>(
         data.getTypeSize(global.getType()).getFixedValue(), INT32_MAX);
     if (bytes == 0) {

@@ -1,4 +1,4 @@
-//===- SharedMemoryLayout.h - Where shared variables lie --------*- C++ -*-===//
+//===- SharedMemoryLayout.h - Offsets of shared variables -------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ namespace mp::emulation {
 
 /// CUDA's number for it.
 constexpr unsigned sharedSpace = 3;
-/// What a kernel can have of it, of known size.
+/// The most shared memory of known size that a kernel can have.
 constexpr int64_t maxStaticShared = 48 * 1024;
 
 inline bool isShared(mlir::Type type) {
@@ -23,8 +23,8 @@ inline bool isShared(mlir::Type type) {
   return pointer && pointer.getAddressSpace() == sharedSpace;
 }
 
-/// Of one kernel: the variables that it names, one behind the other with bytes
-/// between that belong to none; dynamic memory begins behind these.
+/// The shared memory of one kernel: the variables that it names, with unused
+/// bytes between them; dynamic memory begins after these.
 class SharedMemoryLayout {
 public:
   /// `globals`: the variables of the kernel's module.
