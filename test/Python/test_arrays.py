@@ -255,7 +255,7 @@ def test_precision_and_sizes():
     ({"dim": {"batch": -1}}, "dim: "),
     ({"threads": 0}, "threads: expected a number from 1"),
     ({"threads": True}, "threads: "),
-    ({"device": "gpu"}, "expected cpu, cuda or emulated"),
+    ({"device": "tpu"}, "expected cpu, cuda or emulated"),
     ({"precision": "fp8"}, "precision: expected bf16 or fp16"),
     ({"kernel": "amx"}, "did you mean 'kernels'?"),
     ({"lr": 1.0}, "unknown option 'lr'"),
