@@ -31,7 +31,8 @@ Value NodeAdjoint::gradOrZeros(unsigned index) {
 }
 
 void NodeAdjoint::set(Value value, Value gradient) {
-  // It has the shape of its value, whatever inference knows.
+  // The gradient has the shape of its value, even if inference does not know
+  // it.
   gradient.setType(NodeTypes::refine(gradient.getType(), value.getType()));
   found.emplace_back(value, gradient);
 }
@@ -114,12 +115,12 @@ private:
   DimSymbols symbols;
   /// Nodes of the block, in order.
   std::vector<Operation *> nodes;
-  /// Values that depend on what is wanted.
+  /// Values that depend on wanted values.
   llvm::DenseSet<Value> active;
-  /// What has been found of each value's gradient, to be added up.
+  /// The summands of each value's gradient that were found so far.
   llvm::DenseMap<Value, SmallVector<Value, 2>> parts;
-  /// Nodes that others have taken the place of. They are kept, for values are
-  /// told apart by their addresses.
+  /// Nodes that were replaced by others. They are kept, because values are
+  /// identified by their addresses.
   SmallVector<Operation *> replaced;
 };
 
@@ -149,7 +150,7 @@ llvm::DenseSet<Value> findDependents(Block &block, ArrayRef<Value> from) {
   return found;
 }
 
-/// The gradient of `value` from all parts of it; null if there is none.
+/// The sum of all parts of the gradient of `value`; null if there are none.
 Value Differentiator::take(Value value) {
   auto it = parts.find(value);
   if (it == parts.end() || it->second.empty())
@@ -162,8 +163,8 @@ Value Differentiator::take(Value value) {
   return list.front();
 }
 
-/// A way from `from` to a value that `isEnd` is true for, through what uses
-/// it; empty if there is none.
+/// A path from `from` along uses to a value for which `isEnd` is true; empty if
+/// there is none.
 static std::vector<Operation *>
 findPath(ArrayRef<Value> from, llvm::function_ref<bool(Operation *)> isEnd,
          Block *block) {
@@ -209,7 +210,7 @@ LogicalResult Differentiator::reportMissingRule(Operation *node) {
       llvm::to_vector_of<Value>(node->getResults()),
       [&](Operation *op) { return ends.contains(op); }, request.block);
   before.insert(before.end(), behind.begin(), behind.end());
-  // The middle of a long path says little.
+  // The middle of a long path is not informative.
   constexpr size_t most = 12;
   std::string text;
   for (auto [index, op] : llvm::enumerate(before)) {
@@ -226,7 +227,7 @@ LogicalResult Differentiator::reportMissingRule(Operation *node) {
   diag << "; it is on the path " << text << " to the loss";
   if (!request.trains)
     return diag;
-  // A suggestion that ends at the next such node would be of no use.
+  // A suggestion must cover all such nodes, or the next one would fail.
   SmallVector<Operation *> nodes = findNodesOnPath(request);
   llvm::erase_if(nodes, [&](Operation *other) {
     return other != node && findGradientRule(other);
@@ -238,7 +239,7 @@ LogicalResult Differentiator::reportMissingRule(Operation *node) {
 }
 
 LogicalResult Differentiator::visit(Operation *node) {
-  // Of a wanted value in the middle of a graph, gradients go no further.
+  // Gradients stop at a wanted value in the middle of the graph.
   if (llvm::none_of(getGradientInputs(node),
                     [&](Value input) { return active.contains(input); }))
     return success();
@@ -269,7 +270,7 @@ LogicalResult Differentiator::visit(Operation *node) {
   return success();
 }
 
-/// `made` has taken over the uses of the results of `node`.
+/// `made` takes over the uses of the results of `node`.
 void Differentiator::replace(Operation *node, Operation *made) {
   for (auto [from, to] : llvm::zip(node->getResults(), made->getResults())) {
     if (active.contains(from))
@@ -285,9 +286,9 @@ void Differentiator::replace(Operation *node, Operation *made) {
   replaced.push_back(node);
 }
 
-/// Rules ask for the type of what they make a gradient for.
+/// Rules need the types of the values whose gradients they compute.
 LogicalResult Differentiator::checkTypes() {
-  // A range does not keep a temporary.
+  // A range-based loop would not keep a temporary alive.
   auto nodesOnPath = findNodesOnPath(request);
   for (Operation *node : llvm::reverse(nodesOnPath))
     for (OpResult result : node->getResults()) {

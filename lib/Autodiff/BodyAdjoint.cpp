@@ -32,8 +32,8 @@ BlockArgument BodyAdjoint::addInput(const Twine &name, Type type) {
       b.getNames().getValueName(b.getBase() + "/" + name), type);
 }
 
-/// A graph yields what it computes: not its inputs, nor values from outside,
-/// and nothing twice.
+/// A graph may only yield values that it computes: no inputs, no values from
+/// outside, and no value twice.
 void BodyAdjoint::addOutput(Value value) {
   Operation *definer = value.getDefiningOp();
   YieldOp yield = getYield(backward);
@@ -66,7 +66,8 @@ LogicalResult BodyAdjoint::differentiate() {
   return success();
 }
 
-/// The node draws random numbers: it has a seed. Dropout does if it trains.
+/// True if the node draws random numbers: it has a seed, or is a Dropout in
+/// training.
 static bool isRandom(Operation *node) {
   const OpSchema *schema = isNode(node) ? getSchema(node) : nullptr;
   if (!schema || !schema->getAttribute("seed"))

@@ -13,37 +13,37 @@
 
 namespace mp {
 
-/// A subgraph of the backward pass: computes again what a subgraph of the
-/// forward pass computes, and differentiates it.
+/// A subgraph of the backward pass, which computes a subgraph of the forward
+/// pass again, and differentiates it.
 class BodyAdjoint {
 public:
-  /// `forward` is a subgraph of the op's node, `backward` the one to write.
+  /// `forward` is a subgraph of the op's node; `backward` will be filled.
   BodyAdjoint(NodeAdjoint &op, mlir::Region &forward, mlir::Region &backward);
 
   mlir::BlockArgument addInput(const llvm::Twine &name, mlir::Type type);
   void addOutput(mlir::Value value);
 
-  /// What stands for an input of `forward`.
+  /// Sets the value that replaces an input of `forward`.
   void map(mlir::Value value, mlir::Value copy) {
     copier.mapping.map(value, copy);
   }
   mlir::Value getCopy(mlir::Value value) {
     return copier.mapping.lookupOrDefault(value);
   }
-  /// The gradient of what `forward` yields at `index`.
+  /// Adds the gradient of the value that `forward` yields at `index`.
   void addSeed(unsigned index, mlir::Value gradient) {
     seeds.emplace_back(index, gradient);
   }
-  /// Values of `forward`, or captured ones, whose gradients are wanted.
+  /// Requests the gradient of a value of `forward`, or of a captured one.
   void want(mlir::Value value) { wanted.push_back(value); }
 
   mlir::LogicalResult differentiate();
-  /// Of a wanted value; null if no seed depends on it.
+  /// The gradient of a wanted value; null if no seed depends on it.
   mlir::Value getGradient(mlir::Value value) const {
     return gradients.lookup(value);
   }
-  /// To be called at the end: takes away what no gradient needs. Fails with an
-  /// error if a node is left that would draw other random numbers.
+  /// Must be called at the end: erases nodes that no gradient needs. Fails with
+  /// an error if a remaining node would draw other random numbers.
   mlir::LogicalResult finish();
 
 private:
@@ -59,8 +59,8 @@ private:
 /// The values that the node's subgraphs capture and whose gradients are wanted.
 struct WantedCaptures {
   llvm::SmallVector<mlir::Value> tensors;
-  /// Sequences and optionals: what takes a tensor from one has no rule, and
-  /// differentiation says so.
+  /// Sequences and optionals: ops that take a tensor from them have no rule,
+  /// which differentiation reports.
   llvm::SmallVector<mlir::Value> containers;
 
   explicit WantedCaptures(NodeAdjoint &op);

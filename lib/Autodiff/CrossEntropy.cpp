@@ -1,4 +1,4 @@
-//===- CrossEntropy.cpp - Of losses by labels -----------------------------===//
+//===- CrossEntropy.cpp - Cross-entropy losses ----------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -31,7 +31,7 @@ static int64_t getClassAxis(const CrossEntropy &loss) {
              : loss.classAxis;
 }
 
-/// The label that does not count; null if all do.
+/// The ignored label; null if there is none.
 static Value getIgnored(NodeBuilder &b, const CrossEntropy &loss) {
   Value ignored = loss.ignored;
   if (!ignored) {
@@ -72,7 +72,7 @@ static bool isMean(const CrossEntropy &loss) {
   return loss.node.getString("reduction") == "mean";
 }
 
-/// What the mean divides by; 1 where nothing counts.
+/// The divisor of the mean; 1 if no label counts.
 static Value getTotal(NodeBuilder &b, const CrossEntropy &loss, Value weights,
                       Type elementType) {
   if (!weights)
@@ -90,7 +90,7 @@ Value getLabelSlope(NodeBuilder &b, const CrossEntropy &loss) {
     slope = b.div(slope, getTotal(b, loss, weights, element));
   if (weights)
     slope = b.mul(slope, weights);
-  // A scalar fits everywhere.
+  // A scalar broadcasts to any shape.
   return weights || loss.node.getString("reduction") == "none"
              ? spreadLabels(b, loss, slope)
              : slope;

@@ -30,7 +30,7 @@ void NodeDecomposition::replace(unsigned index, Value value) {
   OpResult result = node->getResult(index);
   if (Type element = getTensorElementType(result.getType()))
     value = b.castTo(value, element);
-  // What is known of the shape is not lost.
+  // Keep what is known of the shape.
   value.setType(NodeTypes::refine(value.getType(), result.getType()));
   std::string name = onnxir::getValueName(result).str();
   result.replaceAllUsesWith(value);
@@ -69,8 +69,8 @@ LogicalResult decompose(NodeBuilder &builder, Operation *node,
     name = onnxir::getValueName(node->getResult(0));
   builder.setBase(name);
   NodeDecomposition rewriting(builder, node);
-  // What they write depends on types of elements. Of a list of operands, none
-  // is left out in earnest.
+  // Decompositions depend on element types. Elements of a variadic operand must
+  // not be absent.
   const OpSchema *schema = getSchema(node);
   for (OpOperand &operand : node->getOpOperands()) {
     unsigned index = operand.getOperandNumber();

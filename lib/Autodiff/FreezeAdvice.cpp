@@ -1,12 +1,12 @@
-//===- FreezeAdvice.cpp - What to freeze so that others train -------------===//
+//===- FreezeAdvice.cpp - Suggestions for --freeze ------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Names of parameters are paths of modules: of those in front of a node, the
-// shortest paths are named that nothing else begins with.
+// Names of parameters are module paths. The advice names the shortest paths of
+// parameters before a node that are not a prefix of any other parameter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// All that the nodes' operands come from.
+/// All values that the nodes' operands are computed from.
 static llvm::DenseSet<Value> findSources(ArrayRef<Operation *> nodes) {
   llvm::DenseSet<Value> found;
   std::vector<Operation *> queue(nodes.begin(), nodes.end());
@@ -38,7 +38,7 @@ static llvm::DenseSet<Value> findSources(ArrayRef<Operation *> nodes) {
   return found;
 }
 
-/// A pattern for `name` and what is in its module, but for none of `others`.
+/// A pattern that matches `name` and its module, but none of `others`.
 static std::string makePattern(StringRef name, ArrayRef<StringRef> others) {
   for (size_t end = name.find_first_of("./"); end != StringRef::npos;
        end = name.find_first_of("./", end + 1)) {
@@ -50,7 +50,7 @@ static std::string makePattern(StringRef name, ArrayRef<StringRef> others) {
   return llvm::Regex::escape(name);
 }
 
-/// "'a', 'b' and 3 more".
+/// For example "'a', 'b' and 3 more".
 static std::string listNames(ArrayRef<StringRef> names) {
   constexpr size_t maxNames = 5;
   std::string text;

@@ -1,4 +1,4 @@
-//===- FreezeAdvice.h - What to freeze so that others train -----*- C++ -*-===//
+//===- FreezeAdvice.h - Suggestions for --freeze ----------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,9 @@
 
 namespace mp {
 
-/// The flag that freezes those of `parameters` whose gradients would pass one
-/// of `nodes`, and no other, and which these are; or that none is left then.
+/// A text with the flag that freezes exactly those of `parameters` whose
+/// gradients would pass one of `nodes`, and their names; or a text that no
+/// other parameters are left.
 std::string adviseFreezing(llvm::ArrayRef<mlir::Operation *> nodes,
                            llvm::ArrayRef<mlir::Value> parameters);
 

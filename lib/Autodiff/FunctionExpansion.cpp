@@ -1,12 +1,12 @@
-//===- FunctionExpansion.cpp - Functions on the way of gradients ----------===//
+//===- FunctionExpansion.cpp - Expansion of functions ---------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Only nodes that gradients pass are rewritten; all others stay the operators
-// that runtimes have kernels for.
+// Only nodes that gradients pass are rewritten; all others stay operators for
+// which runtimes have kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// More than functions of ONNX call each other; none calls itself.
+/// The nesting depth of ONNX's functions is below this, and none calls itself.
 static constexpr unsigned maxRounds = 16;
 
 SmallVector<Operation *>
@@ -45,8 +45,8 @@ findNodesOnPath(const DifferentiationRequest &request) {
   return found;
 }
 
-/// An operation outside of any block that uses the values of `request`, and so
-/// follows them when they are replaced.
+/// An operation outside of any block that uses the values of `request`, so that
+/// replacements of these are visible.
 static Operation *hold(NodeBuilder &builder,
                        const DifferentiationRequest &request) {
   OperationState state(UnknownLoc::get(builder.getContext()),

@@ -1,4 +1,4 @@
-//===- Interpolation.cpp - Of Resize --------------------------------------===//
+//===- Interpolation.cpp - Gradients of Resize ----------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,12 +20,12 @@ namespace mp {
 
 namespace {
 
-/// One axis: sizes, and places of new cells among the old ones.
+/// One axis: sizes, and positions of new cells among the old ones.
 struct ResizedAxis {
-  /// Its place among the resized axes, of which there are `count`.
+  /// Its index among the resized axes, of which there are `count`.
   int64_t index, count;
   Size from, to;
-  /// New cells for each old one, a vector of one element.
+  /// The number of new cells per old one, a vector of one element.
   Value scale;
 };
 
@@ -87,11 +87,11 @@ bool Transposer::isKnownMode() const {
 }
 
 //===----------------------------------------------------------------------===//
-// Places
+// Positions
 //===----------------------------------------------------------------------===//
 
-/// Stated, or as much as the sizes differ; the same for all axes if the ratio
-/// of sizes is kept.
+/// The scale as given, or the ratio of sizes; the same for all axes if the
+/// ratio of sizes is kept.
 Value Transposer::findScale(const ResizedAxis &axis, Value sizes) {
   if (resize.scales)
     return b.castTo(b.slice(resize.scales, 0, axis.index, axis.index + 1),
@@ -103,7 +103,8 @@ Value Transposer::findScale(const ResizedAxis &axis, Value sizes) {
   return sizes;
 }
 
-/// Where the new cells lie among the old ones, whose numbers count from 0.
+/// The positions of the new cells in the coordinates of the old ones, which are
+/// numbered from 0.
 Value Transposer::findPlaces(const ResizedAxis &axis) {
   Value cells = b.castTo(math.range(axis.to), element);
   Value half = number(0.5), one = number(1);
@@ -140,8 +141,8 @@ Value Transposer::findPlaces(const ResizedAxis &axis) {
 // Weights
 //===----------------------------------------------------------------------===//
 
-/// `places` is a column, `cells` the numbers of the old cells, `last` the last
-/// of them.
+/// `places` is a column, `cells` the indices of the old cells, `last` the last
+/// index.
 Value Transposer::makeNearest(Value places, Value cells, Value last) {
   StringRef rounding =
       resize.node.getString("nearest_mode", "round_prefer_floor");
@@ -156,14 +157,14 @@ Value Transposer::makeNearest(Value places, Value cells, Value last) {
                   element);
 }
 
-/// A hat around each place.
+/// The weights are a hat function around each position.
 Value Transposer::makeLinear(Value places, Value cells, Value last) {
   Value distance =
       b.create("Abs", {b.sub(clamp(places, number(0), last), cells)});
   return b.create("Relu", {b.sub(number(1), distance)});
 }
 
-/// Horner: a polynomial of `x`, its highest power first.
+/// Evaluates a polynomial of `x`, highest power first, by Horner's rule.
 Value Transposer::evaluate(Value x, ArrayRef<double> factors) {
   Value sum = number(factors.front());
   for (double factor : factors.drop_front())
@@ -171,7 +172,8 @@ Value Transposer::evaluate(Value x, ArrayRef<double> factors) {
   return sum;
 }
 
-/// Four taps each; those outside count for the cell at the edge, or not at all.
+/// There are four taps each; those outside count for the cell at the edge, or
+/// not at all.
 Value Transposer::makeCubic(Value places, Value cells, Value last) {
   double a = resize.node.getFloat("cubic_coeff_a", -0.75);
   bool excludes = resize.node.getInt("exclude_outside", 0);
@@ -198,7 +200,7 @@ Value Transposer::makeCubic(Value places, Value cells, Value last) {
   return excludes ? b.div(matrix, b.create("Sum", weights)) : matrix;
 }
 
-/// The weight of a cell at this distance from a place.
+/// The weight of a cell at this distance.
 Value Transposer::weigh(Value distance) {
   Value x = b.create("Abs", {distance});
   if (mode == "linear")
@@ -210,16 +212,17 @@ Value Transposer::weigh(Value distance) {
   return b.where(b.create("Less", {x, number(1)}), near, outer);
 }
 
-/// Smaller images are smoothed: the weights reach as much farther, and their
-/// sum is made 1. The weights of cells outside count for the cell at the edge.
+/// Smaller images are smoothed: weights reach farther in proportion, and their
+/// sum is normalized to 1. The weights of cells outside count for the cell at
+/// the edge.
 Value Transposer::makeSmooth(const ResizedAxis &axis, Value places, Value cells,
                              Value last) {
   Value scale = b.create("Min", {axis.scale, number(1)});
   bool excludes = resize.node.getInt("exclude_outside", 0);
   Value all = cells, kept;
   if (!excludes) {
-    // No cell that has a weight is farther outside: a scale is at least (to -
-    // 1/2) / from.
+    // No cell with a weight is farther outside: a scale is at least (to - 1/2)
+    // / from.
     Size width = math.max(math.sub(math.mul(axis.to, 2), 1), 1);
     Size steps = math.add(math.div(math.mul(axis.from, 2), width), 1);
     Size margin = math.add(math.mul(steps, mode == "linear" ? 1 : 2), 2);
@@ -243,7 +246,7 @@ Value Transposer::makeMatrix(const ResizedAxis &axis) {
                                      : makeCubic(places, cells, last);
   if (coordinates != "tf_crop_and_resize")
     return matrix;
-  // Outside, the result is a number that does not depend on the image.
+  // Outside, the result is a constant that does not depend on the image.
   Value isInside = b.create("Equal", {places, clamp(places, number(0), last)});
   return b.where(isInside, matrix, number(0));
 }
@@ -319,7 +322,8 @@ Value Transposer::run() {
   return b.castLike(grad, resize.grad);
 }
 
-/// Models before Resize-13 say by a tensor without elements that there is none.
+/// Models before Resize-13 pass a tensor without elements for an absent
+/// operand.
 static Value dropEmpty(Value value) {
   auto shape = value ? NodeBuilder::getShape(value) : std::nullopt;
   return shape && llvm::is_contained(*shape, 0) ? Value() : value;

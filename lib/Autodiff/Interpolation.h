@@ -1,11 +1,11 @@
-//===- Interpolation.h - Of Resize ------------------------------*- C++ -*-===//
+//===- Interpolation.h - Gradients of Resize --------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Resizing is linear, axis by axis: a matrix (new size x old size) whose rows
+// Resizing is linear along each axis: a matrix (new size x old size) whose rows
 // are the weights of the old cells. Its transpose is the gradient, for every
 // mode.
 //
@@ -20,14 +20,14 @@
 namespace mp {
 
 struct Interpolation {
-  /// Resize or its gradient: has the attributes, the latter without defaults.
+  /// Resize or its gradient, which has the attributes without defaults.
   NodeView node;
   /// The gradient of the result, and the operands; all but the image may be
   /// null.
   mlir::Value grad, image, roi, scales, sizes;
 };
 
-/// Null, and why, if the operator cannot be transposed.
+/// The gradient; null, with the reason, if the operator cannot be transposed.
 mlir::Value getResizeGradient(NodeBuilder &b, Interpolation resize,
                               llvm::StringRef &reason);
 

@@ -1,4 +1,4 @@
-//===- IterationAdjoint.cpp - What Scan and Loop have in common -----------===//
+//===- IterationAdjoint.cpp - Gradients of Scan and Loop ------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -133,7 +133,7 @@ void IterationAdjoint::extendForward() {
 }
 
 //===----------------------------------------------------------------------===//
-// What the backward node carries
+// Carried values of the backward node
 //===----------------------------------------------------------------------===//
 
 void IterationAdjoint::addCarried(SmallVectorImpl<Value> &operands,

@@ -1,15 +1,14 @@
-//===- IterationAdjoint.h - What Scan and Loop have in common ---*- C++ -*-===//
+//===- IterationAdjoint.h - Gradients of Scan and Loop ----------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The forward node yields, besides, the states that each iteration starts
-// with. The backward one goes through the iterations from the last to the
-// first: it carries the gradients of the states and the sums of those of
-// captured values, computes the body again from the saved states, and
-// differentiates it.
+// The forward node also yields the states that each iteration starts with. The
+// backward node goes through the iterations from the last to the first: it
+// carries the gradients of the states and the sums of those of captured values,
+// computes the body again from the saved states, and differentiates it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +23,7 @@ namespace mp {
 
 class IterationAdjoint {
 protected:
-  /// Where the states are among operands, inputs of the body and yields.
+  /// The positions of the states among operands, inputs of the body and yields.
   struct Layout {
     unsigned states, firstOperand, firstInput, firstYield;
   };
@@ -41,19 +40,19 @@ protected:
     return node->getOperand(layout.firstOperand + state);
   }
 
-  /// Infers the types of the body from those that its inputs have now.
+  /// Infers the types of the body from the types of its inputs.
   void inferBody();
   /// Fills `captured` and `active`; gradients also come from `inputs`.
   mlir::LogicalResult findActive(llvm::ArrayRef<mlir::Value> inputs);
   mlir::LogicalResult checkStates();
 
-  /// Stands for a result that the forward node is going to have: `value`, of
-  /// the body, in all iterations.
+  /// A placeholder for a future result of the forward node: the values that
+  /// `value`, of the body, has in all iterations.
   mlir::Value save(mlir::Value value);
-  /// Gives the forward node those of them that are in use.
+  /// Adds the saved results that are in use to the forward node.
   void extendForward();
 
-  /// Operands and types of the gradients and sums that are carried.
+  /// Adds operands and types of the gradients and sums that are carried.
   void addCarried(llvm::SmallVectorImpl<mlir::Value> &operands,
                   llvm::SmallVectorImpl<mlir::Type> &types);
   void addCarriedInputs(BodyAdjoint &body);

@@ -1,4 +1,4 @@
-//===- NormGradients.cpp - Of normalizations ------------------------------===//
+//===- NormGradients.cpp - Gradients of normalizations --------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One table per file of Rules/. An operator that ONNX defines by a function
-// body needs no rule: it is expanded before it is differentiated.
+// There is one table per file of Rules/. An operator that ONNX defines by a
+// function body needs no rule: it is expanded before it is differentiated.
 //
 //===----------------------------------------------------------------------===//
 

@@ -97,7 +97,7 @@ Size SizeMath::min(Size left, Size right) {
 }
 
 //===----------------------------------------------------------------------===//
-// Tensors of such sizes
+// Tensors with such sizes
 //===----------------------------------------------------------------------===//
 
 Value SizeMath::vector(ArrayRef<Size> sizes) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Geometry of windows is the same formula whether sizes are known or not: known
-// ones are folded, others become nodes on vectors of one int64.
+// One formula describes the geometry of windows for known and unknown sizes:
+// known sizes are folded, others become nodes on int64 vectors of one element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,28 +42,28 @@ public:
 
   /// The size of `value` along `axis`, which is not negative.
   Size of(mlir::Value value, int64_t axis);
-  /// Those from `first` to `end`, or as many as are known to be there.
+  /// The sizes from `first` to `end`, or as many as are known to exist.
   llvm::SmallVector<Size> from(mlir::Value value, int64_t first, int64_t end);
 
   Size add(Size left, Size right);
   Size sub(Size left, Size right);
   Size mul(Size left, Size right);
-  /// Of numbers that are not negative.
+  /// Divides numbers that are not negative.
   Size div(Size left, Size right);
   Size max(Size left, Size right);
   Size min(Size left, Size right);
 
-  /// All as one vector: a constant if all are known.
+  /// All sizes as one vector, which is a constant if all are known.
   mlir::Value vector(llvm::ArrayRef<Size> sizes);
   /// A scalar of `elementType`.
   mlir::Value scalar(Size size, mlir::Type elementType);
-  /// 0, 1 ... `size` - 1.
+  /// The vector 0, 1 ... `size` - 1.
   mlir::Value range(Size size);
 
-  /// Zeros in front of and behind each axis from `first` on.
+  /// Adds zeros before and after each axis from `first` on.
   mlir::Value pad(mlir::Value value, int64_t first, llvm::ArrayRef<Size> begins,
                   llvm::ArrayRef<Size> ends);
-  /// `sizes` elements from `begins` on, along each axis from `first` on.
+  /// Takes `sizes` elements from `begins` on, along each axis from `first` on.
   mlir::Value crop(mlir::Value value, int64_t first,
                    llvm::ArrayRef<Size> begins, llvm::ArrayRef<Size> sizes);
 

@@ -1,4 +1,4 @@
-//===- WindowGradients.cpp - Of convolutions and pools --------------------===//
+//===- WindowGradients.cpp - Convolution and pool gradients ---------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -44,7 +44,7 @@ std::array<Value, 3> getConvGradients(NodeBuilder &b,
                                       const Windows &windows,
                                       std::array<bool, 3> wanted) {
   auto [node, grad, image, weight, isTransposed] = convolution;
-  // The gradients have it without a default.
+  // The gradient ops have this attribute without a default.
   int64_t group = node.getInt("group", 1);
   std::array<Value, 3> found;
   if (wanted[0])
@@ -81,7 +81,7 @@ std::optional<Windows> readPool(NodeBuilder &b, const NodeView &node,
 Value spreadEvenly(NodeBuilder &b, Value values, ArrayRef<Size> image,
                    const Windows &windows) {
   SizeMath math(b);
-  // Every channel is an image by itself.
+  // Every channel becomes a separate image.
   SmallVector<Size> single{-1, 1}, ones{1, 1};
   for (const WindowAxis &axis : windows) {
     single.push_back(axis.count);
@@ -93,8 +93,9 @@ Value spreadEvenly(NodeBuilder &b, Value values, ArrayRef<Size> image,
   return b.reshape(spread, math.vector(image));
 }
 
-/// For each window of an axis, how many cells lie in the image, or also in its
-/// pads: not beyond, where the last window may reach.
+/// The number of cells of each window of an axis that lie in the image, or also
+/// in its pads. Cells beyond these, where the last window may reach, do not
+/// count.
 static SmallVector<int64_t> countKnown(const WindowAxis &axis, bool countPads) {
   int64_t low = countPads ? -axis.begin.get() : 0;
   int64_t high = axis.image.get() + (countPads ? axis.end.get() : 0);
@@ -108,7 +109,7 @@ static SmallVector<int64_t> countKnown(const WindowAxis &axis, bool countPads) {
   return counts;
 }
 
-/// The same by nodes.
+/// The same, computed by nodes.
 static Value countUnknown(NodeBuilder &b, const WindowAxis &axis,
                           bool countPads) {
   SizeMath math(b);
@@ -125,8 +126,8 @@ static Value countUnknown(NodeBuilder &b, const WindowAxis &axis,
   return b.reduceSum(counted, 1, /*keepDims=*/false);
 }
 
-/// How many cells of each window count, as 1 x 1 x counts or as a scalar if it
-/// is the same everywhere.
+/// The number of cells of each window that count, as 1 x 1 x counts, or as a
+/// scalar if it is the same everywhere.
 static Value countCells(NodeBuilder &b, const Windows &windows, bool countPads,
                         Type elementType) {
   Value product;
@@ -161,7 +162,7 @@ Value spreadMeans(NodeBuilder &b, const NodeView &node, Value values,
   return spreadEvenly(b, b.div(values, cells), image, windows);
 }
 
-/// Every `step`-th window of each axis, from `start` on.
+/// Takes every `step`-th window of each axis, from `start` on.
 static Value takeWindows(NodeBuilder &b, Value values, ArrayRef<int64_t> start,
                          ArrayRef<int64_t> step) {
   auto axes = llvm::to_vector(llvm::seq<int64_t>(2, 2 + start.size()));
@@ -170,8 +171,8 @@ static Value takeWindows(NodeBuilder &b, Value values, ArrayRef<int64_t> start,
                             b.ints(step)});
 }
 
-/// Without sums in the scatter (opset 15 and older): windows so far apart that
-/// they share no cell go together, and the images are added.
+/// If the scatter has no sums (opset 15 and older), windows that share no cell
+/// are scattered together, and the images are added.
 static Value scatterDisjoint(NodeBuilder &b, Value zeros, Value values,
                              Value indices, const Windows &windows) {
   SmallVector<int64_t> step;
@@ -199,7 +200,7 @@ static Value scatterDisjoint(NodeBuilder &b, Value zeros, Value values,
   return images.size() == 1 ? images.front() : b.create("Sum", images);
 }
 
-/// Each plane on its own: the searches for what concerns a cell are short.
+/// Scatters each plane separately, which makes the searches per cell short.
 static Value scatterInPlanes(NodeBuilder &b, Value values, Value indices,
                              Size planes, Size cells, int64_t rank) {
   SizeMath math(b);

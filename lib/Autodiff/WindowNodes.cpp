@@ -14,7 +14,7 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// From the first cell of a window to behind its last one.
+/// The distance from the first cell of a window to the end of its last one.
 static Size getSpan(SizeMath &math, const WindowAxis &axis) {
   return math.add(math.mul(math.sub(axis.kernel, 1), axis.dilation), 1);
 }
@@ -28,7 +28,7 @@ Size getExtent(SizeMath &math, const WindowAxis &axis) {
 // Attributes
 //===----------------------------------------------------------------------===//
 
-/// Strides and dilations; absent if a list does not fit.
+/// Reads strides and dilations; absent if a list does not fit.
 static std::optional<Windows> readSteps(const NodeView &node,
                                         ArrayRef<Size> image,
                                         ArrayRef<Size> kernel,
@@ -64,7 +64,8 @@ static void setExplicitPads(const NodeView &node, Windows &windows) {
   }
 }
 
-/// Divides `total` between both ends; the odd one goes in front or behind.
+/// Divides `total` between both ends; an odd cell goes to the front or the
+/// back.
 static void setPads(SizeMath &math, WindowAxis &axis, Size total,
                     bool oddInFront) {
   Size less = math.div(total, 2), more = math.sub(total, less);
@@ -84,7 +85,7 @@ std::optional<Windows> readWindows(NodeBuilder &b, const NodeView &node,
       setExplicitPads(node, *windows);
     return windows;
   }
-  // As many windows as strides that the image has begun.
+  // There are as many windows as strides that begin within the image.
   SizeMath math(b);
   for (WindowAxis &axis : *windows) {
     if (axis.stride == 1) {
@@ -114,7 +115,7 @@ std::optional<Windows> readTransposedWindows(NodeBuilder &b,
       setExplicitPads(node, *windows);
     return windows;
   }
-  // The size of the result is given, and pads follow.
+  // The size of the result is given; pads follow from it.
   SizeMath math(b);
   for (auto [index, axis] : llvm::enumerate(*windows)) {
     Size full =
@@ -164,13 +165,13 @@ static void clearPads(Windows &windows) {
 Value writeBackwardData(NodeBuilder &b, Value values, Value weight,
                         const Windows &windows, int64_t group) {
   SizeMath math(b);
-  // What the windows reach beyond the image; less than 0 where they do not
-  // reach its end.
+  // The distance that the windows reach beyond the image; less than 0 if they
+  // do not reach its end.
   Windows cut = windows;
   SmallVector<int64_t> missing;
   bool isKnown = true;
   for (WindowAxis &axis : cut) {
-    // Steps of 1 reach the last pad, whatever the sizes are.
+    // With steps of 1, windows reach the last pad for any sizes.
     if (axis.stride != 1)
       axis.end =
           math.sub(math.sub(getExtent(math, axis), axis.begin), axis.image);
@@ -179,7 +180,7 @@ Value writeBackwardData(NodeBuilder &b, Value values, Value weight,
       continue;
     missing.push_back(std::max<int64_t>(-axis.end.get(), 0));
     axis.end = std::max<int64_t>(axis.end.get(), 0);
-    // Transposed convolutions add less than a step.
+    // The output padding of transposed convolutions is less than a step.
     isKnown &= missing.back() < axis.stride;
   }
   if (isKnown) {
@@ -205,7 +206,7 @@ Value writeBackwardData(NodeBuilder &b, Value values, Value weight,
 // Windows of images
 //===----------------------------------------------------------------------===//
 
-/// The image with its pads, if attributes cannot hold these.
+/// Pads the image if attributes cannot hold the pads.
 static Value materializePads(SizeMath &math, Value image, Windows &windows) {
   SmallVector<Size> begins = collect(windows, &WindowAxis::begin);
   SmallVector<Size> ends = collect(windows, &WindowAxis::end);
@@ -222,13 +223,13 @@ Value writeForward(NodeBuilder &b, Value image, Value weight,
   image = materializePads(math, image, padded);
   Value all =
       b.create("Conv", {image, weight}, getAttributes(b, padded, group));
-  // More cells than the windows reach may be room for another one.
+  // Excess cells beyond the windows could hold another window.
   return math.crop(all, 2, SmallVector<Size>(windows.size()),
                    collect(windows, &WindowAxis::count));
 }
 
-/// Batch and channels swapped; of each group by itself if there are several:
-/// C/group x (group * N) x sizes.
+/// Swaps batch and channels, for each group separately: C/group x (group * N) x
+/// sizes.
 static Value swapBatch(NodeBuilder &b, Value value, int64_t rank,
                        int64_t group) {
   SmallVector<int64_t> order{1, 0};
@@ -253,7 +254,7 @@ Value writeBackwardWeights(NodeBuilder &b, Value image, Value values,
                            const Windows &windows, int64_t group) {
   SizeMath math(b);
   int64_t rank = 2 + int64_t(windows.size());
-  // The values are the kernel: its cells lie a stride apart.
+  // The values become the kernel: its cells lie a stride apart.
   Windows turned = windows;
   image = materializePads(math, image, turned);
   for (WindowAxis &axis : turned)

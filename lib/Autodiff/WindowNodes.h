@@ -1,15 +1,14 @@
-//===- WindowNodes.h - Convolutions and what they share ----------*- C++
-//-*-===//
+//===- WindowNodes.h - Sliding windows --------------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What convolutions and pools share: windows of `kernel` cells, `dilation`
-// apart, at every `stride`-th place of an image with pads around it. Attributes
-// hold pads only where these are known; elsewhere images are padded and cropped
-// by computed sizes, around windows without pads.
+// Common code of convolutions and pools: windows of `kernel` cells, `dilation`
+// apart, at every `stride`-th position of an image with pads around it.
+// Attributes hold pads only if these are known; otherwise images are padded and
+// cropped by computed sizes, with windows that have no pads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,10 +21,10 @@
 
 namespace mp {
 
-/// Along one axis.
+/// Windows along one axis.
 struct WindowAxis {
   int64_t stride = 1, dilation = 1;
-  /// Cells of the image and of a window, and how many windows there are.
+  /// Cells of the image and of a window, and the number of windows.
   Size image, kernel, count;
   /// Pads of the image.
   Size begin, end;
@@ -33,7 +32,8 @@ struct WindowAxis {
 
 using Windows = llvm::SmallVector<WindowAxis>;
 
-/// From the first cell of the first window to behind the last of the last one.
+/// The distance from the first cell of the first window to the end of the last
+/// cell of the last one.
 Size getExtent(SizeMath &math, const WindowAxis &axis);
 
 /// Reads strides, dilations, pads and auto_pad of a convolution or pool (not of
@@ -43,20 +43,20 @@ std::optional<Windows> readWindows(NodeBuilder &b, const NodeView &node,
                                    llvm::ArrayRef<Size> image,
                                    llvm::ArrayRef<Size> kernel,
                                    llvm::ArrayRef<Size> count);
-/// The same of a ConvTranspose: its result is the image.
+/// The same for a ConvTranspose: its result is the image.
 std::optional<Windows> readTransposedWindows(NodeBuilder &b,
                                              const NodeView &node,
                                              llvm::ArrayRef<Size> image,
                                              llvm::ArrayRef<Size> kernel,
                                              llvm::ArrayRef<Size> count);
 
-/// strides, dilations, pads and group as attributes; pads are left out where
-/// they are not known.
+/// strides, dilations, pads and group as attributes; pads are omitted if they
+/// are unknown.
 llvm::SmallVector<mlir::NamedAttribute>
 getAttributes(NodeBuilder &b, const Windows &windows, int64_t group);
 
-/// The image (N x C x sizes) whose windows `values` (N x M x counts) stand for:
-/// each times `weight` (M x C/group x kernel), added where windows overlap.
+/// The image (N x C x sizes) with the windows `values` (N x M x counts): each
+/// value times `weight` (M x C/group x kernel), summed where windows overlap.
 mlir::Value writeBackwardData(NodeBuilder &b, mlir::Value values,
                               mlir::Value weight, const Windows &windows,
                               int64_t group);

@@ -1,11 +1,11 @@
-//===- ArithmeticFolds.cpp - Of integers and booleans ---------------------===//
+//===- ArithmeticFolds.cpp - Arithmetic on known integers -----------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What overflows, and what implementations round in different ways, is left
+// Results that overflow, or that implementations round in different ways, stay
 // unknown.
 //
 //===----------------------------------------------------------------------===//
@@ -28,7 +28,7 @@ using UnaryFn = Element (*)(int64_t);
 // Broadcasting
 //===----------------------------------------------------------------------===//
 
-/// The shape of what the operands give together; absent if they do not fit.
+/// The common shape of the operands; absent if they do not fit.
 static std::optional<SmallVector<int64_t>>
 getCommonShape(ArrayRef<const KnownTensor *> operands) {
   SmallVector<int64_t> shape;
@@ -69,7 +69,7 @@ Folded broadcast(const KnownTensor &tensor, ArrayRef<int64_t> shape) {
   return result;
 }
 
-/// All operands in their common shape; empty if one is not known.
+/// Broadcasts all operands to their common shape; empty if one is unknown.
 static SmallVector<KnownTensor> alignOperands(const FoldedNode &node) {
   SmallVector<const KnownTensor *> operands;
   for (unsigned index = 0; index < node.getNumOperands(); ++index) {
@@ -89,7 +89,7 @@ static SmallVector<KnownTensor> alignOperands(const FoldedNode &node) {
 }
 
 //===----------------------------------------------------------------------===//
-// Two operands and more
+// Operators with two or more operands
 //===----------------------------------------------------------------------===//
 
 static Element add(int64_t a, int64_t b) {
@@ -112,7 +112,7 @@ static BinaryFn findBinary(StringRef op) {
       .Case("Add", add)
       .Case("Sub", sub)
       .Case("Mul", mul)
-      // Of negative numbers runtimes round quotients in different ways.
+      // Runtimes round quotients of negative numbers in different ways.
       .Case("Div",
             [](int64_t a, int64_t b) {
               return a >= 0 && b > 0 ? Element(a / b) : Element();
@@ -182,7 +182,8 @@ static Folded foldUnary(const FoldedNode &node) {
   return result;
 }
 
-/// Between integers and booleans; what does not fit becomes unknown.
+/// A cast between integers and booleans; elements that do not fit become
+/// unknown.
 static Folded foldCast(const FoldedNode &node) {
   const KnownTensor *operand = node.in(0);
   if (!operand)
@@ -194,7 +195,7 @@ static Folded foldCast(const FoldedNode &node) {
   return result;
 }
 
-/// Over all elements.
+/// A reduction over all elements.
 static Folded foldReduction(const FoldedNode &node) {
   const KnownTensor *operand = node.in(0);
   if (!operand || operand->elements.empty())

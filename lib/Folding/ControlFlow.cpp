@@ -1,12 +1,12 @@
-//===- ControlFlow.cpp - Branches and iterations that are known -----------===//
+//===- ControlFlow.cpp - Known branches and iterations --------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Iterations are evaluated one after the other, with the integers that their
-// states hold.
+// Iterations are evaluated one after the other, with the integers in their
+// states.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,8 +36,8 @@ Region *getTakenBranch(Operation *node, const KnownTensors &known) {
   return nullptr;
 }
 
-/// True for a Loop whose parts fit each other, and whose body does the same in
-/// each copy.
+/// True for a Loop whose parts fit each other, and whose body has the same
+/// effect in each copy.
 static bool canUnroll(Operation *loop) {
   if (!isStandardOp(loop, "Loop") || loop->getNumRegions() != 1 ||
       loop->getNumOperands() < 2)
@@ -52,7 +52,7 @@ static bool canUnroll(Operation *loop) {
     if (auto type = dyn_cast<RankedTensorType>(argument.getType());
         type && type.getRank() != 0)
       return false;
-  // Schemas of nodes with subgraphs cannot say; their nodes do.
+  // Schemas of nodes with subgraphs do not say; the nodes inside do.
   return !body.walk([](Operation *op) {
                 bool isPlain = isNode(op) && !op->getNumRegions();
                 const OpSchema *schema = isPlain ? getSchema(op) : nullptr;
@@ -63,8 +63,8 @@ static bool canUnroll(Operation *loop) {
               .wasInterrupted();
 }
 
-/// Finds what is known of the nodes of `block`; the number of those that are
-/// left when known ones are constants.
+/// Finds the known values of the nodes of `block`. Returns the number of nodes
+/// that remain when known ones become constants.
 static int64_t evaluate(Block &block, KnownTensors &known) {
   int64_t left = 0;
   for (Operation &op : block.without_terminator()) {
@@ -108,7 +108,7 @@ countIterations(Operation *loop, const KnownTensors &known, int64_t limit) {
   Operation *yield = body.getTerminator();
   int64_t nodes = 0;
   for (int64_t count = 0;; ++count) {
-    // A count of no iterations, or the last one, needs no condition.
+    // A count of no iterations, or the last iteration, needs no condition.
     if ((most && count >= *most) || (goesOn && !*goesOn)) {
       bool hasScanned = loop->getNumResults() > states.size();
       return count || !hasScanned ? std::optional(count) : std::nullopt;
@@ -121,7 +121,7 @@ countIterations(Operation *loop, const KnownTensors &known, int64_t limit) {
     for (auto [place, state] : llvm::enumerate(states))
       if (state)
         inside.set(body.getArgument(place + 2), *state);
-    // Iterations that compute nothing have an end as well.
+    // Count at least one node per iteration, so that empty bodies also end.
     nodes += std::max<int64_t>(evaluate(body, inside), 1);
     if (count > 0 && nodes > limit)
       return std::nullopt;

@@ -1,4 +1,4 @@
-//===- FoldRules.h - What nodes make of known tensors -----------*- C++ -*-===//
+//===- FoldRules.h - Rules for known tensors --------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,13 +13,13 @@
 
 namespace mp {
 
-/// Shapes have a few elements, tables of indices some more.
+/// Shapes have few elements, tables of indices somewhat more.
 inline constexpr int64_t maxKnownElements = 1024;
 
-/// Nothing is known of the result.
+/// Absent if nothing is known of the result.
 using Folded = std::optional<KnownTensor>;
 
-/// A node with integer operands, as rules see it.
+/// A rule's view of a node with integer operands.
 class FoldedNode : public NodeView {
 public:
   FoldedNode(const KnownTensors &known, mlir::Operation *node)
@@ -28,7 +28,7 @@ public:
   const KnownTensor *in(unsigned index) const {
     return has(index) ? known.lookup(node->getOperand(index)) : nullptr;
   }
-  /// The elements of an operand that is wholly known.
+  /// The elements of an operand all of whose elements are known.
   std::optional<llvm::SmallVector<int64_t>> ints(unsigned index) const;
   mlir::Type outType() const { return node->getResult(0).getType(); }
 
@@ -45,7 +45,7 @@ FoldRule findMovementFold(llvm::StringRef op);
 /// The number of elements; absent if there are more than `maxKnownElements`, or
 /// a size is negative.
 std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> shape);
-/// `tensor` repeated to `shape`, which it can be broadcast to.
+/// Broadcasts `tensor` to `shape`, which it must fit.
 Folded broadcast(const KnownTensor &tensor, llvm::ArrayRef<int64_t> shape);
 
 } // namespace mp

@@ -63,7 +63,7 @@ void KnownTensors::forget(Operation *op) {
     tensors.erase(result);
 }
 
-/// The element as its type holds it; absent if it does not fit.
+/// The element in the range of its type; absent if it does not fit.
 static KnownTensor::Element fit(KnownTensor::Element element, IntegerType to) {
   unsigned width = to.getWidth();
   if (!element || (width == 64 && !to.isUnsigned()))
@@ -76,7 +76,7 @@ static KnownTensor::Element fit(KnownTensor::Element element, IntegerType to) {
   return fits ? element : std::nullopt;
 }
 
-/// Of an initializer that nothing overrides, or a Constant.
+/// Reads an initializer that nothing overrides, or a Constant.
 static Folded readConstant(Operation *op, IntegerType type) {
   if (auto initializer = dyn_cast<InitializerOp>(op);
       initializer && initializer.getOverridable())
@@ -88,7 +88,7 @@ static Folded readConstant(Operation *op, IntegerType type) {
   if (!values || int64_t(values->size()) != tensor.getNumElements())
     return std::nullopt;
   KnownTensor known{SmallVector<int64_t>(tensor.getShape()), {}};
-  // They are read with a sign, which not all types have.
+  // The values were read as signed, but not all types are.
   uint64_t mask = llvm::maskTrailingOnes<uint64_t>(type.getWidth());
   for (int64_t value : *values)
     known.elements.push_back(type.isUnsigned() || type.getWidth() == 1
@@ -111,7 +111,7 @@ void KnownTensors::visit(Operation *op) {
   }
   if (op->getNumResults() != 1 || !isNode(op) || getDomain(op) != "")
     return;
-  // Constants may stand anywhere in front.
+  // Constants may be anywhere before the node.
   for (Value operand : op->getOperands())
     if (Operation *definer = operand.getDefiningOp();
         definer && !definer->getNumOperands() && !lookup(operand))

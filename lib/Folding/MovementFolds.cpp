@@ -51,7 +51,7 @@ static Folded foldSize(const FoldedNode &node) {
 // Moving
 //===----------------------------------------------------------------------===//
 
-/// `data` at `indices` along an axis; the result has as many there.
+/// Picks `indices` of `data` along an axis; the result has their number there.
 static KnownTensor pick(const KnownTensor &data, int64_t axis,
                         ArrayRef<int64_t> indices) {
   int64_t inner = 1, outer = 1;
@@ -126,7 +126,7 @@ static Folded foldSlice(const FoldedNode &node) {
     SmallVector<int64_t> indices;
     for (int64_t i = first; step > 0 ? i < last : i > last;) {
       indices.push_back(i);
-      // A step may be as large as a number can be.
+      // A step may be as large as the greatest number.
       if (step >= count || step <= -count)
         break;
       i += step;
@@ -141,7 +141,7 @@ static Folded foldConcat(const FoldedNode &node) {
   auto axis = first ? node.axisIn(first->shape.size()) : std::nullopt;
   if (!axis)
     return std::nullopt;
-  // Laid behind each other with that axis in front, then picked from.
+  // Copies blocks of the operands in turn, for each index of the outer axes.
   int64_t outer = 1;
   for (int64_t size : ArrayRef(first->shape).take_front(*axis))
     outer *= size;
@@ -167,8 +167,8 @@ static Folded foldConcat(const FoldedNode &node) {
   return result;
 }
 
-/// Reshape, Squeeze, Unsqueeze, Flatten: the same elements in a shape that the
-/// type tells, or a vector of them.
+/// Reshape, Squeeze, Unsqueeze, Flatten: the same elements in the shape of the
+/// result's type, or as a vector.
 static Folded foldReshape(const FoldedNode &node) {
   const KnownTensor *data = node.in(0);
   auto type = dyn_cast<RankedTensorType>(node.outType());
@@ -233,7 +233,7 @@ static Folded foldConstantOfShape(const FoldedNode &node) {
   Attribute held = node.getNode()->getAttr("value");
   if (auto tensor = dyn_cast_or_null<TensorAttr>(held))
     held = tensor.getValue();
-  // Without a value it fills with floats.
+  // Without a value, the elements are floats.
   auto elements = dyn_cast_or_null<DenseIntElementsAttr>(held);
   if (!shape || !elements || elements.getNumElements() != 1)
     return std::nullopt;

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Shape inference knows sizes or does not. Estimates count unknown dimensions
-// for some size, and must follow it through all that the model computes of it:
-// else a tensor that is reshaped to computed sizes would count for a power of
-// what it is.
+// Shape inference either knows sizes or does not. Estimates assume a size for
+// unknown dimensions, and must follow it through all values that the model
+// computes from it: otherwise a tensor that is reshaped to computed sizes would
+// count as a power of its true size.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,9 +51,9 @@ private:
     return node.has(operand) ? question.getShape(getOperand(operand))
                              : std::nullopt;
   }
-  /// The integers of an operand, all of them.
+  /// All integers of an operand.
   EstimatedShape ints(unsigned operand) const;
-  /// `axes`, an attribute or an operand; empty where there are none.
+  /// `axes`, an attribute or an operand; empty if it is not given.
   EstimatedShape axes(unsigned operand, int64_t rank) const;
   Value getOperand(unsigned operand) const {
     return node.getNode()->getOperand(operand);
@@ -109,7 +109,7 @@ static int64_t count(ArrayRef<int64_t> shape) {
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// 0 is the operand's size, and -1 what is left of its elements.
+/// 0 means the operand's size, and -1 the size that follows from the others.
 EstimatedShape ShapeRules::reshape() const {
   EstimatedShape shape = ints(1), operand = dims(0);
   if (!shape || !operand)
@@ -219,7 +219,7 @@ EstimatedShape ShapeRules::split() const {
   return shape;
 }
 
-/// A range of an axis with its ends cut to what there is.
+/// The length of a range of an axis, limited to the axis.
 static int64_t countTaken(int64_t start, int64_t end, int64_t step,
                           int64_t size) {
   auto place = [&](int64_t at) {

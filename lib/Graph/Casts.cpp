@@ -42,7 +42,7 @@ OpResult CastBuilder::create(Value value, Type elementType) {
   return create(builder, value, elementType);
 }
 
-/// Types that casts are made to, as Cast-1 spells them.
+/// Target types of casts, with their names in Cast-1.
 static constexpr std::pair<StringLiteral, ElementKind> castTypes[] = {
     {"FLOAT", ElementKind::Float},
     {"FLOAT16", ElementKind::Float16},
@@ -66,7 +66,7 @@ void setCastType(Operation *cast, ElementKind kind) {
   cast->setAttr("to", getCastTo(cast, kind));
 }
 
-/// Casts of one scope to one type say the same.
+/// Casts of one scope to one type share an attribute.
 Attribute CastBuilder::getTo(Operation *scope, Type elementType) {
   Operation *graph = scope;
   while (graph && !graph->hasAttr(onnxir::attr::opsets))

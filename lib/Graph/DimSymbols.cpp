@@ -1,4 +1,4 @@
-//===- DimSymbols.cpp - Which unknown sizes are the same ------------------===//
+//===- DimSymbols.cpp - Names of unknown sizes ----------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,14 +17,14 @@ using namespace mp::onnxir;
 namespace mp {
 
 bool isSizeName(StringRef name) {
-  // Letters beyond ASCII are letters, too.
+  // Characters beyond ASCII count as letters.
   return name != "None" && llvm::any_of(name, [](char letter) {
            return llvm::isAlpha(letter) || letter == '_' ||
                   static_cast<unsigned char>(letter) > 0x7f;
          });
 }
 
-/// What `fields` has under this name, if it is a dictionary.
+/// The dictionary `name` in `fields`; null if there is none.
 static DictionaryAttr getFields(DictionaryAttr fields, StringRef name) {
   return fields ? fields.getAs<DictionaryAttr>(name) : DictionaryAttr();
 }
@@ -79,7 +79,7 @@ void DimSymbols::add(Value value, ArrayRef<unsigned> inferred) {
 DimSymbols::DimSymbols(Block &block, NodeTypes &types) {
   if (!block.empty())
     if (auto yield = dyn_cast<YieldOp>(block.back()))
-      // What outputs are called is often a guess that nothing checks.
+      // Size names of outputs are not read: exporters often guess them.
       for (StringRef list : {attr::valueInfo, attr::inputs})
         describe(yield->getAttrOfType<ArrayAttr>(list));
   for (BlockArgument argument : block.getArguments())
@@ -96,7 +96,7 @@ void DimSymbols::visit(Operation *node, NodeTypes &types) {
     operands.push_back(it == symbols.end() ? ArrayRef<unsigned>()
                                            : ArrayRef<unsigned>(it->second));
   }
-  // The names of operands are read before any of a result is added.
+  // Read the names of all operands before adding any of a result.
   NodeTypes::Symbols inferred = types.inferSymbols(node, operands);
   for (auto [result, names] : llvm::zip(node->getResults(), inferred))
     add(result, names);

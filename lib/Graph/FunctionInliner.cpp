@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The body is cloned as it is; then names become unique, references to
-// attributes become what they stand for, and types go from operands to
-// results, as in a graph that was written without the function.
+// The body is cloned unchanged. Then names become unique, references to
+// attributes are replaced by their values, and types are inferred from operands
+// to results, as in a graph that was written without the function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// What the nodes for `call` are called after.
+/// The prefix of the names of the nodes for `call`.
 static StringRef getPrefix(Operation *call) {
   StringRef name = getNodeName(call);
   return name.empty() && call->getNumResults()
@@ -58,8 +58,7 @@ LogicalResult FunctionInliner::checkCall() {
   return checkOpsets();
 }
 
-/// Nodes mean the same where they go, or the model gets the import that they
-/// need.
+/// Checks that nodes keep their meaning in the model, and adds missing imports.
 LogicalResult FunctionInliner::checkOpsets() {
   auto *dialect = call->getContext()->getLoadedDialect<ONNXDialect>();
   WalkResult result = function->walk([&](Operation *op) {
@@ -126,7 +125,7 @@ void FunctionInliner::castConstants(Operation *op) {
   }
 }
 
-/// What the call carries is said of its nodes, unless they say it themselves.
+/// Copies the metadata of the call to a node that has none.
 void FunctionInliner::addMetadata(Operation *op) {
   constexpr StringLiteral key = "metadata_props";
   auto from = call->getAttrOfType<DictionaryAttr>(attr::extra);

@@ -14,15 +14,15 @@
 
 namespace mp {
 
-/// Copies the body of `function` in front of `call`.
+/// Copies the body of `function` before `call`.
 class FunctionInliner {
 public:
-  /// `values` are those of the function's attributes.
+  /// `values` are the values of the function's attributes.
   FunctionInliner(NodeBuilder &builder, onnxir::FunctionOp function,
                   mlir::Operation *call, const AttributeValues &values);
 
-  /// Constants are cast to the type of what they are combined with: some of
-  /// ONNX's own functions have them in fp32 only.
+  /// If true, constants are cast to the type of the other operand: some of
+  /// ONNX's own functions only have them in fp32.
   bool castsConstants = false;
 
   mlir::LogicalResult run();

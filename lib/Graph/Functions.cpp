@@ -17,7 +17,7 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// Names may hold any character; lengths tell where each part ends.
+/// Names may contain any character; lengths separate the parts.
 static std::string getKey(StringRef domain, StringRef name,
                           StringRef overload) {
   domain = normalizeDomain(domain);
@@ -133,7 +133,7 @@ void FunctionSizes::visit(FunctionOp root, const FunctionTable &table) {
 // Scopes
 //===----------------------------------------------------------------------===//
 
-/// The node means the same and has the same form at `opset`.
+/// True if the node has the same meaning and form at `opset`.
 static bool isSameAt(Operation *node, int64_t opset) {
   auto *dialect = cast<ONNXDialect>(node->getDialect());
   const OpFamily *family = dialect->getFamily(node->getName());

@@ -1,4 +1,4 @@
-//===- GrowingSequences.cpp - Lists that loops append to ------------------===//
+//===- GrowingSequences.cpp - Sequences that loops append to --------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ bool isAppend(Operation *node) {
          !hasOperand(node, 2);
 }
 
-/// The elements of a sequence that is made in front of a loop.
+/// The elements of a sequence that is built before a loop.
 static std::optional<SmallVector<Value>> getElements(Value sequence) {
   SmallVector<Value> elements;
   Operation *node = sequence.getDefiningOp();
@@ -37,9 +37,9 @@ static std::optional<SmallVector<Value>> getElements(Value sequence) {
   return elements;
 }
 
-/// True if a tensor of `element`s along a new axis serves all who read the
-/// sequence. If sizes of elements may differ, only `isRequired` admits it: the
-/// sequence cannot be compiled otherwise.
+/// True if a tensor with `element`s along a new axis can replace the sequence
+/// for all readers. If sizes of elements may differ, it can only if
+/// `isRequired`: the sequence cannot be compiled otherwise.
 static bool canBeStacked(Value sequence, RankedTensorType element,
                          bool isRequired) {
   bool isUniform = element.hasStaticShape() || isRequired;
@@ -87,7 +87,7 @@ static std::optional<GrowingState> findState(Operation *loop, unsigned index) {
   if (!element ||
       !canBeStacked(loop->getResult(index), element, hasOpenCount(loop)))
     return std::nullopt;
-  // Inside, nothing but the next node and lengths reads the sequence.
+  // Inside the loop, only the next node and lengths may read the sequence.
   SmallVector<Value> sequences{argument};
   for (Operation *insert : state.inserts)
     sequences.push_back(insert->getResult(0));

@@ -1,4 +1,4 @@
-//===- InferredTypes.cpp - Types that a model does not tell ---------------===//
+//===- InferredTypes.cpp - Types that a model does not store --------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// Its results and the inputs of its subgraphs.
+/// The op's results and the inputs of its subgraphs.
 static SmallVector<Value> getDefinitions(Operation *op) {
   SmallVector<Value> values(op->getResults());
   for (Region &region : op->getRegions())

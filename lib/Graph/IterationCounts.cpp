@@ -1,4 +1,4 @@
-//===- IterationCounts.cpp - How often a Loop runs ------------------------===//
+//===- IterationCounts.cpp - Iteration counts of loops --------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,8 +14,8 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// True if `value` is computed from more than constants, sizes and the number
-/// of an iteration.
+/// True if `value` depends on more than constants, sizes and the number of an
+/// iteration.
 static bool dependsOnData(Value value) {
   SmallVector<Value> worklist{value};
   llvm::DenseSet<Value> seen;

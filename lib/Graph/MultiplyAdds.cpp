@@ -1,4 +1,4 @@
-//===- MultiplyAdds.cpp - The products that nodes add up ------------------===//
+//===- MultiplyAdds.cpp - Multiply-adds of nodes --------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -33,7 +33,7 @@ public:
 private:
   std::optional<Dims> dims(unsigned operand) const;
   Count elements(unsigned operand) const;
-  /// The result with the most elements: a gradient may be left out.
+  /// The size of the largest result: a gradient may be absent.
   Count resultElements() const;
   Count columns() const;
   Count product() const;
@@ -85,8 +85,8 @@ Count ProductCounter::columns() const {
   return uint64_t(*(shape->end() - (isTransposed ? 2 : 1)));
 }
 
-/// With one matrix each element of operand 0 meets a row of it, which takes no
-/// guess at the result's sizes.
+/// With one matrix, each element of operand 0 is multiplied with a row of it.
+/// This does not depend on a guess for the result's sizes.
 Count ProductCounter::product() const {
   std::optional<Dims> matrix = dims(1);
   if (matrix && matrix->size() == 2 && dims(0))
@@ -114,8 +114,8 @@ Count ProductCounter::recurrence() const {
   return multiply(steps, add(elements(1), elements(2)));
 }
 
-/// How many keys each query meets: those given, and those of the past. Without
-/// keys, as many as there are queries.
+/// The number of keys that each query meets, including past ones. Without keys
+/// there are as many as queries.
 Count ProductCounter::keys() const {
   std::optional<Dims> shape = dims(node.has(1) ? 1 : 0);
   if (!shape || shape->size() < 3)
@@ -136,7 +136,7 @@ Count ProductCounter::attention() const {
   return multiply(add(queries, resultElements()), keys());
 }
 
-/// One sweep for each of the two gradients that is asked for.
+/// The work of one sweep for each of the two gradients that is requested.
 Count ProductCounter::gradients(unsigned swept) const {
   Count sweep = multiply(elements(swept), filter(2));
   Count count = 0;
@@ -154,7 +154,8 @@ Count ProductCounter::equation() const {
   StringRef(equation).split("->").first.split(terms, ',');
   if (terms.size() != op->getNumOperands())
     return std::nullopt;
-  // Labels, and behind them the dimensions of ellipses, from the right.
+  // Sizes of labels and, after these, of the dimensions of ellipses, from the
+  // right.
   std::map<int, int64_t> spans;
   for (auto [index, term] : llvm::enumerate(terms)) {
     std::optional<Dims> shape = dims(index);

@@ -1,4 +1,4 @@
-//===- NodeBuilder.cpp - Makes nodes --------------------------------------===//
+//===- NodeBuilder.cpp - Builder for ONNX nodes ---------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,7 +27,7 @@ void NodeBuilder::setInsertionPointAfter(Operation *op) {
   builder.setInsertionPointAfter(op);
 }
 
-/// Before what ends the block.
+/// New nodes go before the terminator.
 void NodeBuilder::setInsertionPointToEnd(Block *block) {
   if (!block->empty() && isa<YieldOp>(block->back()))
     builder.setInsertionPoint(&block->back());
@@ -60,7 +60,7 @@ Value NodeBuilder::getAbsent() {
                           builder.getNoneType());
 }
 
-/// Adds an import at the newest version that is known.
+/// Adds an import of the newest known version.
 void NodeBuilder::importDomain(StringRef domain) {
   Operation *holder = module;
   Operation *around = builder.getInsertionBlock()->getParentOp();
@@ -240,7 +240,7 @@ Value NodeBuilder::boolScalar(bool value) {
 Value NodeBuilder::scalar(double value, Type elementType) {
   auto type = RankedTensorType::get({}, elementType);
   if (isa<IntegerType>(elementType)) {
-    // 2^63 is the first number that is too big.
+    // 2^63 is the first number that does not fit.
     int64_t number = value >= 0x1p63   ? INT64_MAX
                      : value < -0x1p63 ? INT64_MIN
                                        : int64_t(value);
@@ -300,7 +300,7 @@ Value NodeBuilder::dimOf(Value value, int64_t axis) {
   if (tensor) {
     if (axis < 0)
       axis += tensor.getRank();
-    // Of an axis that is not there, running the model says so.
+    // An axis that does not exist gives an error when the model runs.
     bool isThere = axis >= 0 && axis < tensor.getRank();
     if (isThere && !tensor.isDynamicDim(axis))
       return ints(tensor.getDimSize(axis));
@@ -325,7 +325,7 @@ Value NodeBuilder::reshapeLike(Value value, Value like) {
     return value;
   Type type =
       withElementType(like.getType(), getTensorElementType(value.getType()));
-  // One unknown size is what is left: no need of `like` when the model runs.
+  // A single unknown size follows from the others, without `like` at run time.
   auto tensor = dyn_cast<RankedTensorType>(like.getType());
   if (tensor && tensor.getNumDynamicDims() == 1 &&
       !llvm::is_contained(tensor.getShape(), 0)) {
@@ -333,7 +333,8 @@ Value NodeBuilder::reshapeLike(Value value, Value like) {
     llvm::replace(sizes, ShapedType::kDynamic, int64_t(-1));
     return create("Reshape", {value, ints(sizes)}, {}, type);
   }
-  // By default a 0 means the size that is there: wrong without elements.
+  // By default, a 0 copies the size of the operand, which is wrong for tensors
+  // without elements.
   SmallVector<NamedAttribute> attributes;
   if (getOpset(module, "").value_or(1) >= 14)
     attributes.push_back(attr("allowzero", int64_t(1)));
@@ -409,9 +410,8 @@ Value NodeBuilder::reduceMean(Value value, ArrayRef<int64_t> axes,
   return div(sum, castTo(product, element));
 }
 
-/// Along axis `axis` of the result, counted from the last one: whether the
-/// operand `like` was broadcast to the shape of `value`; absent if that is not
-/// known.
+/// True if the operand `like` was broadcast to the shape of `value` along axis
+/// `axis` of the result, counted from the last one; absent if unknown.
 std::optional<bool> NodeBuilder::isBroadcast(Value like, Value other,
                                              Value value, int64_t axis) const {
   auto getAxis = [&](Value of) {
@@ -443,13 +443,13 @@ Value NodeBuilder::sumTo(Value value, Value like, Value other) {
     int64_t position = from.getRank() - 1 - axis;
     std::optional<bool> broadcast = isBroadcast(like, other, value, axis);
     isKnown = broadcast.has_value();
-    // Both sizes are 1: nothing to sum.
+    // Both sizes are 1: there is nothing to sum.
     if (isKnown && *broadcast)
       if (axis >= to.getRank() || from.getDimSize(position) != 1)
         (axis >= to.getRank() ? leading : inner).push_back(position);
   }
   if (!isKnown) {
-    // The same shape, whatever it is: neither operand is broadcast.
+    // Both operands have the same unknown shape: neither is broadcast.
     if (other && other == like)
       return value;
     Value axes = createNode("com.microsoft.BroadcastGradientArgs",

@@ -21,7 +21,7 @@ StringRef NodeCopier::getNewName(StringRef name) {
   return it->second;
 }
 
-/// The same descriptions of values under their new names.
+/// The descriptions of values, under their new names.
 static ArrayAttr renameInfos(ArrayAttr infos,
                              llvm::function_ref<StringRef(StringRef)> rename) {
   SmallVector<Attribute> entries;

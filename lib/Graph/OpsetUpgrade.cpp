@@ -1,4 +1,4 @@
-//===- OpsetUpgrade.cpp - What a newer opset leaves as it was -------------===//
+//===- OpsetUpgrade.cpp - Upgrades to newer opsets ------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,13 +22,13 @@ namespace mp {
 
 namespace {
 
-/// An attribute or a trailing input or output that a later version added, and
-/// without which that version does what the earlier ones did.
+/// An attribute, or a trailing input or output, that a later version added and
+/// that keeps the earlier behaviour if it is absent.
 struct Addition {
   llvm::StringLiteral opType, name;
 };
 
-/// A step that some nodes cannot take, and why.
+/// A step that some nodes cannot take, and the reason.
 struct Restriction {
   llvm::StringLiteral opType;
   int version;
@@ -77,7 +77,7 @@ static constexpr Addition additions[] = {
     {"QuantizeLinear", "precision"},
     {"QuantizeLinear", "saturate"},
     {"RNN", "layout"},
-    // It speaks of types that Range-11 does not have.
+    // It only concerns types that Range-11 does not have.
     {"Range", "stash_type"},
     {"ReduceL1", "noop_with_empty_axes"},
     {"ReduceL2", "noop_with_empty_axes"},
@@ -119,9 +119,8 @@ static bool isAddition(StringRef opType, StringRef name) {
   });
 }
 
-/// The input that took the place of an attribute, under its name: sizes and
-/// axes became inputs over time, and mean what they meant. Null if there is
-/// none.
+/// The input of the same name that replaced an attribute: sizes and axes became
+/// inputs over time, with the same meaning. Null if there is none.
 static const FormalParameter *getReplacement(const AttributeSchema &attribute,
                                              const OpSchema &after) {
   for (const FormalParameter &input : after.inputs)
@@ -138,16 +137,16 @@ static const FormalParameter *getReplacement(const AttributeSchema &attribute,
 
 namespace {
 
-/// Compares two versions of an op, for a node or, without one, for any.
+/// Compares two versions of an op, for one node or, without a node, for all.
 class SchemaComparison {
 public:
   SchemaComparison(Operation *node, int opset, const OpSchema &before,
                    const OpSchema &after)
       : node(node), opset(opset), before(before), after(after) {}
 
-  /// Why the node does not mean the same; empty if it does.
+  /// The reason why the node's meaning changes; empty if it does not.
   std::string getObstacle();
-  /// What of the step getObstacle found besides types.
+  /// Changes, other than of types, that getObstacle found.
   bool hasMoved() const { return moved; }
   bool hasAdded() const { return added; }
 
@@ -166,13 +165,13 @@ private:
   int opset;
   const OpSchema &before, &after;
   bool moved = false, added = false;
-  /// The old variable that each new one stands for.
+  /// The old variable for each new one.
   llvm::SmallDenseMap<unsigned, unsigned> bindings;
 };
 
 } // namespace
 
-/// Values that had one type each must still be free to have it.
+/// Values that had one type each must still be allowed to have it.
 std::string SchemaComparison::bind(const FormalParameter &old,
                                    const FormalParameter &next,
                                    mlir::ValueRange actual, unsigned index) {
@@ -190,7 +189,7 @@ std::string SchemaComparison::bind(const FormalParameter &old,
              : "'" + next.name + "' shares its type with another value";
 }
 
-/// The new input `next` is, or need not be, what an attribute says now.
+/// True if the new input `next` replaces an attribute, or may be absent.
 bool SchemaComparison::replacesAttribute(const FormalParameter &next) {
   const AttributeSchema *old = before.getAttribute(next.name);
   if (!old || getReplacement(*old, after) != &next)
@@ -254,7 +253,7 @@ std::string SchemaComparison::compareAttributes() {
   for (const AttributeSchema &old : before.attributes) {
     if (after.getAttribute(old.name))
       continue;
-    // Inputs have been compared.
+    // Inputs were already compared.
     if (!getReplacement(old, after))
       return "attribute '" + old.name + "' is gone";
     if (!node)
@@ -313,8 +312,8 @@ struct Step {
   const OpsetAdapter *adapter;
 };
 
-/// The steps from one version of an op to the one in force at an opset, but
-/// for those that every node takes as it is. Found once per version.
+/// The steps from one version of an op to the one in force at an opset, except
+/// steps that every node takes unchanged. Found once per version.
 class OpsetSteps {
 public:
   OpsetSteps(const SchemaRegistry &schemas, int opset)
@@ -365,7 +364,8 @@ static OpsetSteps createSteps(ModuleOp module, int opset) {
   return OpsetSteps(dialect->getSchemas(), opset);
 }
 
-/// Why `node` does not mean the same at the opset of `steps`; empty if it does.
+/// The reason why the meaning of `node` changes at the opset of `steps`; empty
+/// if it does not.
 static std::string getObstacle(Operation *node, OpsetSteps &steps) {
   const OpSchema *start = getSchema(node);
   if (!start)
@@ -389,7 +389,7 @@ static std::string getObstacle(Operation *node, OpsetSteps &steps) {
   return "";
 }
 
-/// Moves attributes to the inputs that took their place.
+/// Moves attributes to the inputs that replaced them.
 static void moveAttributes(NodeEditor &editor, const OpSchema &before,
                            const OpSchema &after) {
   for (const AttributeSchema &old : before.attributes) {
@@ -397,7 +397,7 @@ static void moveAttributes(NodeEditor &editor, const OpSchema &before,
     if (!input || !editor.getNode()->hasAttr(old.name))
       continue;
     auto numbers = editor.getNode()->getAttrOfType<DenseI64ArrayAttr>(old.name);
-    // No list and an empty one have always been the same.
+    // An empty list has always meant the same as no list.
     if (numbers && numbers.empty() &&
         input->option == FormalParameter::Optional)
       editor.getNode()->removeAttr(old.name);
@@ -407,14 +407,13 @@ static void moveAttributes(NodeEditor &editor, const OpSchema &before,
   }
 }
 
-/// Gives `node` the form that it has at the opset of `steps`; nothing stands
-/// against it.
+/// Gives `node` its form at the opset of `steps`, which must have no obstacle.
 static void upgrade(Operation *node, OpsetSteps &steps, UniqueNames &names) {
   const OpSchema *start = getSchema(node);
   if (!start)
     return;
   for (const Step &step : steps.lookup(*start)) {
-    // Each step begins before the node.
+    // Each step starts to insert before the node.
     NodeEditor editor(node, steps.getOpset(), names);
     if (step.adapter)
       step.adapter->apply(editor);
@@ -445,7 +444,7 @@ findUpgradeObstacle(ModuleOp module, StringRef domain, int opset) {
   return obstacle;
 }
 
-/// The IR version that came with each opset of the default domain.
+/// The IR version that was released with each opset of the default domain.
 static int64_t getIRVersion(int opset) {
   static constexpr std::pair<int, int> versions[] = {
       {28, 14}, {25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9},

@@ -1,4 +1,4 @@
-//===- Parameters.cpp - Inputs that a training step keeps -----------------===//
+//===- Parameters.cpp - Parameters among graph inputs ---------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

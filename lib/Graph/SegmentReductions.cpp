@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The operands of a Concat are compared with the first of them: they are the
-// same nodes down to Slices along the first axis, which differ in their bounds.
-// All nodes in between compute each row for itself. The same nodes without the
-// Slices compute all rows, and one reduction follows: along an axis if segments
-// have one length, else by a ScatterND.
+// The operands of a Concat are compared with the first of them: they must be
+// the same nodes up to Slices along the first axis, which differ in their
+// bounds. All nodes in between compute each row separately. The same nodes
+// without the Slices compute all rows, followed by one reduction: along an axis
+// if segments have one length, else by a ScatterND.
 //
 //===----------------------------------------------------------------------===//
 
@@ -84,7 +84,7 @@ static bool isZero(Value value) {
                                   [](const APFloat &x) { return x.isZero(); });
 }
 
-/// The axes that a node states, as an operand or an attribute.
+/// The axes of a node, from an operand or an attribute.
 static std::optional<SmallVector<int64_t>> getAxes(Operation *op,
                                                    unsigned operand) {
   if (hasOperand(op, operand))
@@ -92,7 +92,7 @@ static std::optional<SmallVector<int64_t>> getAxes(Operation *op,
   return NodeView(op).getInts("axes");
 }
 
-/// The rows that a Slice takes of the first axis; absent for other nodes.
+/// The rows that a Slice takes from the first axis; absent for other nodes.
 static std::optional<Segment> getBounds(Operation *op) {
   if (!isNode(op) || !isStandardOp(op, "Slice") || op->getNumOperands() < 3)
     return std::nullopt;
@@ -113,8 +113,8 @@ static std::optional<Segment> getBounds(Operation *op) {
   return isInside ? std::optional(bounds) : std::nullopt;
 }
 
-/// Each row of the result is computed of the same rows of those operands that
-/// have rows.
+/// True if each row of the result is computed from the same row of the operands
+/// that have rows.
 static bool keepsRows(Operation *op, unsigned operand) {
   if (isStandardOp(op, "Gather"))
     return operand == 1 && NodeView(op).axis() == 0;
@@ -131,7 +131,7 @@ static bool keepsRows(Operation *op, unsigned operand) {
                           isStandardOp(op, "Identity"));
 }
 
-/// True if `value` is computed of a Slice, row by row.
+/// True if `value` is computed from a Slice, row by row.
 static bool readsSlice(Value value) {
   SmallVector<Value> worklist{value};
   while (!worklist.empty()) {
@@ -147,7 +147,7 @@ static bool readsSlice(Value value) {
   return false;
 }
 
-/// Tests for operands that all rows share: a table, a type, a factor.
+/// True for operands that all rows share: a table, a type, a factor.
 static bool isShared(Operation *op, unsigned operand) {
   auto type = dyn_cast<RankedTensorType>(op->getOperand(operand).getType());
   auto result = dyn_cast<RankedTensorType>(op->getResult(0).getType());
@@ -169,7 +169,8 @@ static bool haveEqualAttributes(Operation *op, Operation *other) {
          op->getNumOperands() == other->getNumOperands();
 }
 
-/// True if `value` is what `first` is, of other rows, which go to `bounds`.
+/// True if `value` is computed like `first`, but from other rows, which are
+/// added to `bounds`.
 bool SegmentJoiner::isEqual(Value value, Value first,
                             std::optional<Segment> &bounds) {
   Operation *op = value.getDefiningOp(), *other = first.getDefiningOp();
@@ -203,8 +204,8 @@ bool SegmentJoiner::isEqual(Value value, Value first,
   return hasRows;
 }
 
-/// The reduction of rows that `part` is the result of, along its first axis,
-/// which has size 1; null for others.
+/// The reduction over rows that yields `part`, along its first axis, which has
+/// size 1; null for other values.
 Operation *SegmentJoiner::getReduction(Value part) const {
   Operation *op = part.getDefiningOp();
   bool addsAxis = op && isNode(op) && isStandardOp(op, "Unsqueeze");
@@ -245,13 +246,13 @@ bool SegmentJoiner::findSegments() {
         !bounds)
       return false;
     if (bounds->size() == 0) {
-      // A mean or a maximum of nothing is not zero.
+      // The mean or the maximum of an empty segment is not zero.
       if (math != OperatorMath::Sum)
         return false;
       segments.push_back({end, end});
       continue;
     }
-    // The first rows may lie anywhere.
+    // The first rows may start anywhere.
     bool isFirst = llvm::all_of(
         segments, [](const Segment &other) { return other.size() == 0; });
     if (isFirst)
@@ -269,7 +270,7 @@ bool SegmentJoiner::findSegments() {
 // All rows at once
 //===----------------------------------------------------------------------===//
 
-/// The operand of the first reduction, for the rows of all segments.
+/// Computes the operand of the first reduction for the rows of all segments.
 Value SegmentJoiner::rebuild(Value value) {
   Operation *op = value.getDefiningOp();
   if (getBounds(op)) {
@@ -356,7 +357,7 @@ Value SegmentJoiner::run() {
   bool areEqual = llvm::all_of(segments, [&](const Segment &segment) {
     return segment.size() == segments.front().size();
   });
-  // ScatterND has sums from opset 16 on, maxima from 18 on.
+  // ScatterND supports sums from opset 16 on, maxima from 18 on.
   if (!areEqual && getOpset(concat, "").value_or(1) < 18)
     return {};
   auto shape = NodeBuilder::getShape(model->getOperand(0));

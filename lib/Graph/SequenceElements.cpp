@@ -35,7 +35,7 @@ static std::optional<SmallVector<int64_t>> getParts(Operation *node,
                    : RankedTensorType();
   if (parts && parts.getRank() == 1)
     return given;
-  // One size for all parts but the last.
+  // All parts except the last have the same size.
   constexpr int64_t maxParts = 1024;
   if (given->size() != 1 || given->front() < 1 || ShapedType::isDynamic(size) ||
       size / given->front() > maxParts)
@@ -82,7 +82,7 @@ SequenceElements::Elements SequenceElements::split(Operation *node) {
   return elements;
 }
 
-/// The elements of what does not continue another sequence.
+/// The elements of a sequence that is not made from another.
 SequenceElements::Elements SequenceElements::makeFirst(Operation *node) {
   if (isStandardOp(node, "SequenceEmpty"))
     return SmallVector<Value>();
@@ -94,7 +94,7 @@ SequenceElements::Elements SequenceElements::makeFirst(Operation *node) {
 }
 
 /// The constant operand `index`, a position from 0 to `end`; `absent` if the
-/// node does not have it.
+/// node does not have this operand.
 static std::optional<int64_t> getPosition(Operation *node, unsigned index,
                                           int64_t count, int64_t end,
                                           int64_t absent) {
@@ -115,7 +115,7 @@ static bool movesSequence(Operation *node) {
          isa<SequenceType>(node->getOperand(0).getType());
 }
 
-/// Does what `node` does to the sequence that it continues.
+/// Applies `node` to the elements of the sequence that it continues.
 static bool apply(Operation *node, SmallVector<Value> &elements) {
   int64_t count = elements.size();
   if (isStandardOp(node, "SequenceInsert")) {
@@ -134,7 +134,8 @@ static bool apply(Operation *node, SmallVector<Value> &elements) {
 }
 
 const SmallVector<Value> *SequenceElements::find(Value sequence) {
-  // From the sequence back to one that is known, or that is no continuation.
+  // Walks back from the sequence to a known one, or to one that is not made
+  // from another.
   SmallVector<Operation *> nodes;
   Value first = sequence;
   while (!known.contains(first)) {
@@ -159,10 +160,10 @@ const SmallVector<Value> *SequenceElements::find(Value sequence) {
 }
 
 //===----------------------------------------------------------------------===//
-// Values taken from them
+// Values taken from sequences
 //===----------------------------------------------------------------------===//
 
-/// One of several elements by an index that the model computes.
+/// Chooses one of several elements by an index that the model computes.
 Value SequenceElements::choose(ArrayRef<Value> elements, Value index) {
   Type type = elements.front().getType();
   bool areAlike = llvm::all_of(
@@ -175,7 +176,7 @@ Value SequenceElements::choose(ArrayRef<Value> elements, Value index) {
   return builder.gather(builder.concat(rows, 0), scalar, 0);
 }
 
-/// The part at `index` of what SplitToSequence splits.
+/// The part at `index` of the value that SplitToSequence splits.
 Value SequenceElements::slice(Operation *split, Value index) {
   NodeView view(split);
   Value data = split->getOperand(0);

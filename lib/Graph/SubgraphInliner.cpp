@@ -1,12 +1,13 @@
-//===- SubgraphInliner.cpp - Subgraphs in place of their nodes ------------===//
+//===- SubgraphInliner.cpp - Inlining of subgraphs ------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Names of different subgraphs may be equal, those of a graph and its subgraphs
-// may not: what comes out of a subgraph gets another name where it must.
+// Names in different subgraphs may be equal, but those of a graph and its
+// subgraphs may not: names that come out of a subgraph are changed if
+// necessary.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +20,8 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// Calls `visit` with the names of a node, and those of all values that it or
-/// its subgraphs define, and whether it is a node's.
+/// Calls `visit` with the name of a node and of all values and nodes that it or
+/// its subgraphs define, and with a flag that is true for names of nodes.
 static void forEachName(Operation *root,
                         llvm::function_ref<void(StringRef, bool)> visit) {
   root->walk([&](Operation *op) {
@@ -43,7 +44,7 @@ SubgraphInliner::SubgraphInliner(NodeBuilder &builder, ModuleOp module)
   });
 }
 
-/// What is about to be erased takes no names from others.
+/// Operations that will be erased no longer reserve their names.
 void SubgraphInliner::discountNames(Region &region) {
   for (Operation &op : region.front())
     forEachName(&op, [&](StringRef name, bool isNode) {
@@ -82,7 +83,7 @@ void SubgraphInliner::replaceResults(Operation *node, ArrayRef<Value> values) {
       continue;
     std::string name = onnxir::getValueName(result).str();
     Operation *definer = value.getDefiningOp();
-    // Only what came out of the node may be renamed.
+    // Only operations that came out of the node may be renamed.
     bool isNew = definer && isNode(definer) && made.contains(definer) &&
                  taken.insert(value).second;
     bool isOutput = llvm::any_of(
@@ -115,7 +116,7 @@ void SubgraphInliner::inlineBranch(Operation *node, Region &branch) {
   replaceResults(node, values);
 }
 
-/// Stored with the model, or a node that says the same.
+/// True for constants: those stored with the model, and Constant nodes.
 static bool isConstant(Operation &op) {
   return isa<InitializerOp>(op) || isStandardOp(&op, "Constant");
 }

@@ -20,8 +20,9 @@ bool isControlFlow(Operation *op) {
 
 namespace {
 
-/// How operands, body arguments, yielded values and results line up. Bodies of
-/// hostile models may have too few of any: indices are checked where used.
+/// The mapping between operands, body arguments, yielded values and results.
+/// Bodies of hostile models may have too few of any: indices are checked where
+/// used.
 struct BodyLayout {
   /// Operands before the first state, with arguments of the same number.
   unsigned firstState = 0;

@@ -1,4 +1,4 @@
-//===- ValueSizes.cpp - How many elements values have ---------------------===//
+//===- ValueSizes.cpp - Estimates of value sizes --------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -43,7 +43,8 @@ llvm::Error parseDimensions(ArrayRef<std::string> texts,
   return llvm::Error::success();
 }
 
-/// The product of `dims`, kept within bounds; dynamic ones have the default.
+/// The product of `dims`, limited to the range; dynamic ones count as the
+/// default.
 static int64_t multiply(ArrayRef<int64_t> dims) {
   int64_t elements = 1;
   for (int64_t dim : dims) {
@@ -85,7 +86,7 @@ static StringRef getSymbol(Attribute dim) {
   return symbol ? symbol.getValue() : "";
 }
 
-/// All that the module has, once each, in order.
+/// All names in the module, once each, in order.
 static SmallVector<StringRef, 0> getDimensionNames(ModuleOp module) {
   llvm::SetVector<StringRef> names;
   module.walk([&](YieldOp yield) {
@@ -206,8 +207,8 @@ unsigned ValueSizes::addDims(Value value, Operation *source,
   return guesses;
 }
 
-/// The elements of a result of which nothing is known: as many as the greatest
-/// operand has.
+/// The assumed elements of an unknown result: as many as the largest operand
+/// has.
 static int64_t guessElements(Operation *source, const ValueSizes &sizes) {
   int64_t elements = 1;
   for (Value operand : source->getOperands())
@@ -230,13 +231,13 @@ void ValueSizes::addValue(Value value, Operation *source,
     return set(value, std::move(size));
   size.dims.assign(type.getShape().begin(), type.getShape().end());
   unsigned guesses = addDims(value, source, known, size);
-  // The default is for a size or two: its power is no size of anything.
+  // The default suits one or two sizes: a higher power of it is not realistic.
   constexpr unsigned mostGuesses = 2;
   size.isGuess = source && source->getNumOperands() && guesses > mostGuesses;
   if (!size.elements)
     size.elements =
         size.isGuess ? guessElements(source, *this) : multiply(size.dims);
-  // Most values are what their type says, and need no note.
+  // Most values have the size of their type, and need no entry.
   bool isUsual = !size.isGuess && size.elements == multiply(type.getShape());
   for (auto [dim, written] : llvm::zip(size.dims, type.getShape()))
     isUsual &=
@@ -245,7 +246,7 @@ void ValueSizes::addValue(Value value, Operation *source,
     set(value, std::move(size));
 }
 
-/// What a branch or a body yields is the best that is known of a result.
+/// The value that a branch or a body yields is the best estimate of a result.
 void ValueSizes::addRegionResult(OpResult result) {
   Operation *op = result.getOwner();
   Region &region = op->getRegion(0);
@@ -258,7 +259,7 @@ void ValueSizes::addRegionResult(OpResult result) {
     return addValue(result, nullptr, nullptr);
   Value yielded = yield->getOperand(index);
   TensorType inner = getTensorType(yielded.getType());
-  // What is scanned out has one dimension more.
+  // Scan outputs have an additional dimension.
   bool isStacked = inner && inner.hasRank() && type.hasRank() &&
                    type.getRank() == inner.getRank() + 1;
   Size size;
@@ -267,8 +268,8 @@ void ValueSizes::addRegionResult(OpResult result) {
   set(result, std::move(size));
 }
 
-/// The sizes of an operand as the model computes with them, estimates among
-/// them.
+/// Tracks the sizes of an operand as the model computes with them, including
+/// estimates.
 void ValueSizes::addShape(Operation *op, KnownTensors &known) const {
   bool isShape = isStandardOp(op, "Shape");
   if (!isShape && !isStandardOp(op, "Size"))
@@ -341,7 +342,7 @@ std::optional<SmallVector<int64_t>> ValueSizes::getShape(Value value) const {
     return std::nullopt;
   if (size && size->dims.size() == dims.size())
     dims.assign(size->dims.begin(), size->dims.end());
-  // Of a reshaped value the one unknown size follows from the others.
+  // The single unknown size of a reshaped value follows from the others.
   if (size && type.getNumDynamicDims() == 1) {
     int64_t rest = multiply(dropDynamic(type.getShape()));
     int64_t *unknown = llvm::find_if(dims, [&](int64_t &dim) {

@@ -1,4 +1,4 @@
-//===- Discontinuity.cpp - Results that jump ------------------------------===//
+//===- Discontinuity.cpp - Discontinuous results --------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,7 +24,7 @@ bool readsElements(Operation *node) {
          !isStandardOp(node, "EyeLike");
 }
 
-/// Float results with steps: rounded, chosen, drawn, or counted ones.
+/// True for float results with steps: rounded, chosen, drawn, or counted ones.
 static bool hasSteps(Operation *node) {
   static constexpr StringLiteral names[] = {
       "Bernoulli", "Ceil",   "Floor", "Hardmax",         "Mod",   "Range",

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Weights and moments of LambOptimizer and InplaceClipGradNorm are variadic, so
-// that all of their operands count as updated.
+// all of their operands count as updated.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- OperatorTable.h - How rows of operators are written ------*- C++ -*-===//
+//===- OperatorTable.h - Helpers for operator rows --------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,7 +27,7 @@ struct OperatorDomain {
 const OperatorDomain &getStandardOperators();
 llvm::ArrayRef<OperatorDomain> getExtensionOperators();
 
-/// What rows are put together from: `elementwise(Math::Abs) | Exact`.
+/// The parts that rows are made of: `elementwise(Math::Abs) | Exact`.
 namespace row {
 
 using Extent = AccumulationExtent;
@@ -50,7 +50,7 @@ constexpr OperatorTraits operator|(OperatorTraits traits, OperatorTrait more) {
   return traits;
 }
 
-/// Column by column; for columns that only one of the two has.
+/// Combines columns; each must be set in at most one of the two.
 constexpr OperatorTraits operator|(OperatorTraits traits,
                                    const OperatorTraits &more) {
   for (unsigned role = 0; role < 4; ++role)
@@ -71,7 +71,7 @@ constexpr OperatorTraits withRole(OperandRole role, uint32_t operands) {
   made.roles[unsigned(role)] = operands;
   return made;
 }
-/// Bit i stands for operand i.
+/// Bit i means operand i.
 constexpr OperatorTraits inPlace(uint32_t operands) {
   return withRole(OperandRole::InPlace, operands);
 }
@@ -129,7 +129,7 @@ inline constexpr OperatorTraits other = of(OperatorKind::Other);
 
 } // namespace row
 
-/// For static_assert: look-ups search by halves.
+/// For static_assert: look-ups use binary search.
 template <size_t N> constexpr bool isSorted(const OperatorRow (&rows)[N]) {
   for (size_t i = 1; i < N; ++i) {
     const char *a = rows[i - 1].name.data(), *b = rows[i].name.data();

@@ -1,4 +1,4 @@
-//===- OperatorTraits.cpp - What an operator is ---------------------------===//
+//===- OperatorTraits.cpp - Facts about operators -------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -5,22 +5,26 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Narrow: an fp32 operand may be rounded to 16 bit only where the result moves
-// no more than rounding would move it. That holds for four kinds of ops:
-//   - those that move or select values,
-//   - those that are linear in each operand, or linear in pieces that meet
+// Narrow: an fp32 operand may be rounded to 16 bit only if the result changes
+// no more than by rounding it. This holds for four kinds of ops:
+//   - ops that move or select values,
+//   - ops that are linear in each operand, or linear in pieces that meet
 //     (Relu, Clip, Max), and contractions,
-//   - those that keep the relative error (Mul, Div, Sqrt, Reciprocal),
-//   - those of bounded slope that go to a constant or to a line away from
+//   - ops that keep the relative error (Mul, Div, Sqrt, Reciprocal),
+//   - ops of bounded slope that go to a constant or to a line away from
 //     zero (Sigmoid, Tanh, Gelu), and the means that these make (Softmax).
-// It does not hold where a small difference decides something (comparisons,
-// Floor, Sign, ArgMax, TopK, an index, a random draw), where the result's
-// relative error grows with the operand (Exp, Pow, Sin) or with the length of
-// a product, where its leading digits cancel (Log near one, Det, what is
-// divided by the spread of the data itself), where a state is rounded again
-// on every turn of a loop, and where bits are reinterpreted. MaxPool's index
-// names an element that is the greatest but for rounding; what reads a shape
-// only reads no elements. Operands that keep their type are not asked about.
+// It does not hold in these cases:
+//   - a small difference decides something (comparisons, Floor, Sign, ArgMax,
+//     TopK, an index, a random draw),
+//   - the result's relative error grows with the operand (Exp, Pow, Sin) or
+//     with the length of a product,
+//   - leading digits cancel (Log near one, Det, divisions by the spread of
+//     the data itself),
+//   - a state is rounded again in every iteration of a loop,
+//   - bits are reinterpreted.
+// MaxPool's index names an element that is the greatest up to rounding. Ops
+// that only read a shape read no elements. The trait does not cover operands
+// that keep their type.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- ValueRules.cpp - What values attributes may have -------------------===//
+//===- ValueRules.cpp - Valid values of attributes ------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -44,7 +44,7 @@ static constexpr Rule words(StringLiteral op, StringLiteral attribute,
 static constexpr Rule axis(StringLiteral op, int until = INT_MAX) {
   return {op, "axis", Rule::Axis, 0, 0, 0, "", 1, until};
 }
-/// Counts only where there is a scale for each number along it.
+/// The axis of the scale, operand 1; applies only if that is not a scalar.
 static constexpr Rule axisOfScale(StringLiteral op) {
   return {op, "axis", Rule::Axis, 0, 1};
 }

@@ -1,13 +1,13 @@
-//===- Advice.cpp - When a result should be compared with its input -------===//
+//===- Advice.cpp - Recommendations to verify -----------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Most models bear 16 bit as profiles and analyses give it to them. Two kinds
-// are worth a run on real data: errors of a recurrent state grow from call to
-// call, and a number that has become zero is off by all of it.
+// Most models tolerate 16 bit where profiles and analyses allow it. Two kinds
+// should be run on real data: errors of a recurrent state grow from call to
+// call, and a number that became zero has lost all of its value.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// True for a cell that hands a state on from step to step, in 16 bit in part.
+/// True for a cell that passes a state from step to step, partly in 16 bit.
 static bool isRecurrent(Operation *op) {
   if (!isStandardOp(op, "LSTM") && !isStandardOp(op, "GRU") &&
       !isStandardOp(op, "RNN"))
@@ -33,7 +33,7 @@ static bool isRecurrent(Operation *op) {
 }
 
 /// True if a caller feeds the output back: "state" and "stateN", "h" and
-/// "h_out", of one rank and type.
+/// "h_out", with the same rank and type.
 static bool isNextOf(Value output, Value input) {
   auto to = dyn_cast<RankedTensorType>(output.getType()),
        from = dyn_cast<RankedTensorType>(input.getType());
@@ -53,7 +53,7 @@ std::string findRecurrentState(ModuleOp module) {
   graph.walk([&](Operation *op) {
     if (!isRecurrent(op))
       return WalkResult::advance();
-    // Without a name or a first output, only the operator tells.
+    // Without a name or a first output, only the operator identifies it.
     bool isNamed = !getNodeName(op).empty() ||
                    !onnxir::getValueName(op->getResult(0)).empty();
     found = isNamed ? describe(op) : "a node (" + getOpType(op).str() + ")";
@@ -68,14 +68,14 @@ std::string findRecurrentState(ModuleOp module) {
   return "";
 }
 
-/// The share of weights that became zero above which it is said.
+/// A greater share of weights that became zero is reported.
 static constexpr double bearableZeros = 0.05;
 
 void printAdvice(const PrecisionReport &report, const RunInfo &run,
                  raw_ostream &os) {
   if (run.isVerified || !report.nodesLow || report.work.trains)
     return;
-  // Weights of other types are few.
+  // Few weights have other types.
   double elements = double(run.before.weights) / sizeof(float);
   double zeros = elements > 0 ? double(report.elementsToZero) / elements : 0;
   std::string text;

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Nodes have metadata since IR version 10. A model of an older version keeps
-// its number: readers of that version skip the field, newer ones show it, and
-// a greater number would only shut the former out.
+// its number: older readers skip the field, newer ones show it, and a greater
+// number would only exclude the older ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +45,7 @@ public:
 
   void set(StringRef key, StringRef text) {
     Builder builder(op->getContext());
-    // Protobuf's strings are UTF-8, whatever the names in a reason are.
+    // Protobuf's strings must be UTF-8, but names in a reason need not be.
     std::string value = llvm::json::fixUTF8(text);
     Attribute entry = builder.getDictionaryAttr(
         {builder.getNamedAttr("key", builder.getStringAttr(key)),
@@ -80,7 +80,8 @@ private:
 void annotateNodes(const PrecisionReport &report) {
   for (const ReportNode &node : report.nodes) {
     bool isDecided = node.state != ReportNode::Other;
-    // Calls share functions; what one of them is told would set it apart.
+    // Calls share functions; metadata of one call would separate it from the
+    // others.
     if ((!node.isInsertedCast && !isDecided) ||
         node.op->getParentOfType<FunctionOp>())
       continue;

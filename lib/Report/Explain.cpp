@@ -1,4 +1,4 @@
-//===- Explain.cpp - Why a node has its precision -------------------------===//
+//===- Explain.cpp - Reasons for precisions -------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ using namespace mp::onnxir;
 namespace mp {
 
 std::string findNearest(StringRef name, ArrayRef<StringRef> candidates) {
-  // No typing error makes a name of this length out of another.
+  // A name of this length is not a misspelling of another.
   if (name.size() > 256)
     return "";
   unsigned best = std::max<unsigned>(2, name.size() / 3) + 1;
@@ -86,7 +86,7 @@ void Explainer::printBytes(const ByteCount &size) {
        << (size.isDynamic ? " (not all dimensions are known)" : "");
 }
 
-/// "from node ...", "a constant", "a graph input".
+/// For example "from node ...", "a constant", "a graph input".
 std::string Explainer::getOrigin(const ReportValue &value) const {
   switch (value.kind) {
   case ReportValue::Input:
@@ -103,7 +103,7 @@ std::string Explainer::getOrigin(const ReportValue &value) const {
              : "from " + showNode(report.nodes[value.source].op);
 }
 
-/// What the passes say of the node: class, why it has that, and the decision.
+/// The passes' facts about the node: class, its reason, and the decision.
 std::string Explainer::getOwnReason(const ReportNode &node) const {
   std::string text = node.opClass.str();
   if (!node.classReason.empty())
@@ -135,7 +135,7 @@ void Explainer::printDecision(const ReportNode &node) {
     os << "  work: " << *node.multiplyAdds << " multiply-adds\n";
 }
 
-/// Float types that a type variable admits, with the parameters it is for.
+/// Prints the float types that a type variable admits, with its parameters.
 static void printVariables(const OpSchema &schema, raw_ostream &os) {
   static constexpr ElementKind floats[] = {
       ElementKind::BFloat16, ElementKind::Float16, ElementKind::Float,
@@ -195,7 +195,7 @@ void Explainer::printOperand(const ReportNode &node, unsigned index) {
   os << "\n";
 }
 
-/// Up to three users, and the casts among them with theirs.
+/// Prints up to three users, and the users of casts among them.
 void Explainer::printUsers(const ReportValue &value) {
   constexpr size_t limit = 3;
   for (unsigned user : ArrayRef(value.users).take_front(limit)) {
@@ -229,7 +229,8 @@ void Explainer::printLink(const ReportNode &node) {
      << getOwnReason(node) << "\n";
 }
 
-/// The way back to a node, an input or a constant that decides by itself.
+/// Prints the path back to a node, an input or a constant that decides by
+/// itself.
 void Explainer::printChain(const ReportNode &node) {
   SmallVector<const ReportNode *> chain = {&node};
   while (chain.back()->isFree && chain.back()->causeNode != noIndex)
@@ -302,8 +303,9 @@ void Explainer::explainValue(const ReportValue &value) {
     explainNode(report.nodes[value.source]);
 }
 
-/// Names that pages and messages show of a node: the end of a path, and the
-/// operator with or without the opset of its schema, which many may share.
+/// True for names under which pages and messages show a node: the end of a
+/// path, or the operator with or without the opset of its schema. Several nodes
+/// may share these.
 static bool isShownAs(const ReportNode &node, StringRef name) {
   std::string shown = node.getDisplayName();
   const OpSchema *schema = getSchema(node.op);
@@ -312,7 +314,7 @@ static bool isShownAs(const ReportNode &node, StringRef name) {
          (schema && schema->getDisplayName() == name);
 }
 
-/// One line for each of so many nodes that nobody would read all of each.
+/// Prints one line per node if there are too many for full explanations.
 void Explainer::listNodes(ArrayRef<const ReportNode *> nodes, StringRef name) {
   constexpr size_t limit = 20;
   os << nodes.size() << " nodes are shown as '" << name
@@ -325,8 +327,8 @@ void Explainer::listNodes(ArrayRef<const ReportNode *> nodes, StringRef name) {
     os << "  and " << nodes.size() - limit << " more\n";
 }
 
-/// The nodes that are shown by a name that is not theirs alone. False if there
-/// are none.
+/// Explains nodes that are shown under a name that several share. False if
+/// there are none.
 static bool explainShown(const PrecisionReport &report, StringRef name,
                          Explainer &explainer) {
   constexpr size_t limit = 3;

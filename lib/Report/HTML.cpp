@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// report.html with report.js and the data put in. The data is JSON in which no
-// '<' is left, so that no name can end its element; the page's policy allows
-// its own script and style by their hashes, and no request at all.
+// Combines report.html, report.js and the data. The data is JSON without any
+// '<', so no name can end its element. The page's policy allows its own script
+// and style by their hashes, and no requests.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,8 @@ extern const size_t reportScriptSize;
 
 namespace {
 
-/// Writes the columns that report.js reads; strings once, by their number.
+/// Writes the columns that report.js reads; strings are written once, and
+/// referenced by index.
 class DataWriter {
 public:
   DataWriter(const PrecisionReport &report, llvm::json::OStream &json)
@@ -72,7 +73,7 @@ private:
 
 } // namespace
 
-/// Indices of nodes by their names.
+/// Indices of nodes by name.
 static llvm::StringMap<int64_t> getPlaces(const PrecisionReport &report) {
   llvm::StringMap<int64_t> places;
   for (auto [index, node] : llvm::enumerate(report.nodes))
@@ -254,13 +255,13 @@ static std::string getHash(StringRef text) {
   return "'sha256-" + llvm::encodeBase64(digest) + "'";
 }
 
-/// What lies between `open` and `close`.
+/// The text between `open` and `close`.
 static StringRef getBetween(StringRef text, StringRef open, StringRef close) {
   return text.split(open).second.split(close).first;
 }
 
-/// Exporters give nodes of all models much the same names: most kernels must be
-/// of nodes that are there.
+/// Exporters give nodes of all models similar names, so most kernels must
+/// belong to nodes of this model.
 static llvm::Error checkProfile(const PrecisionReport &report,
                                 const RunInfo &run, StringRef path,
                                 ArrayRef<ProfiledKernel> kernels) {

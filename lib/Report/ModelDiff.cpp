@@ -1,4 +1,4 @@
-//===- ModelDiff.cpp - What differs in precision --------------------------===//
+//===- ModelDiff.cpp - Differences in precision ---------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -43,15 +43,15 @@ private:
   ModuleOp modules[2];
   ModelDiff &diff;
   Nodes nodes[2];
-  /// By index in nodes[0]: the node of the other model; and what of nodes[1]
-  /// is taken.
+  /// Indexed like nodes[0]: the matching node of the other model. `taken` has
+  /// the nodes of nodes[1] that are matched.
   std::vector<Operation *> matches;
   llvm::DenseSet<Operation *> taken;
 };
 
 } // namespace
 
-/// "f32", "bf16", "i64", "seq<...>": the element type, as MLIR writes it.
+/// The element type, as MLIR prints it: "f32", "bf16", "i64", "seq<...>".
 static std::string getElementName(Type type) {
   std::string text;
   Type element = getTensorElementType(type);
@@ -87,7 +87,7 @@ void Differ::collect(ModuleOp module, Nodes &nodes) {
   });
 }
 
-/// Matches what is left and has a key that is unique in both models.
+/// Matches remaining nodes whose key is unique in both models.
 void Differ::matchBy(function_ref<std::string(Operation *)> getKey) {
   llvm::StringMap<SmallVector<size_t, 1>> left;
   llvm::StringMap<SmallVector<Operation *, 1>> right;
@@ -125,7 +125,7 @@ void Differ::matchByOrder() {
   }
 }
 
-/// A cast between float types.
+/// True for a cast between float types.
 static bool isPrecisionCast(Operation *op) {
   auto isFloat = [](Type type) {
     Type element = getTensorElementType(type);
@@ -178,7 +178,7 @@ void Differ::compareNodes() {
 
 using NamedTypes = std::vector<std::pair<std::string, std::string>>;
 
-/// Entries of both lists with other types; "-" stands for none.
+/// Entries whose type differs; "-" means that a list has no such entry.
 static void compareTypes(const NamedTypes &before, const NamedTypes &after,
                          std::vector<ModelDiff::Change> &changes) {
   llvm::StringMap<std::string> right;

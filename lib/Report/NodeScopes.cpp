@@ -1,4 +1,4 @@
-//===- NodeScopes.cpp - Where in a model's modules nodes stand ------------===//
+//===- NodeScopes.cpp - Module paths of nodes -----------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ namespace mp {
 // Metadata
 //===----------------------------------------------------------------------===//
 
-/// The texts of a list as Python prints it: "['', 'encoder', 'norm']".
+/// The texts of a list in Python's form: "['', 'encoder', 'norm']".
 static SmallVector<StringRef> parseList(StringRef list) {
   SmallVector<StringRef> items;
   list.trim().trim("[]").split(items, ',');
@@ -37,13 +37,13 @@ static SmallVector<StringRef> parseNamespace(StringRef text) {
   return items;
 }
 
-/// Each module's name without that of the module around it. The last entry is
-/// the call of the function itself.
+/// Joins the modules' names, each without the name of the enclosing module. The
+/// last entry is the call of the function itself.
 static std::string joinModules(ArrayRef<StringRef> modules) {
   std::string path;
   StringRef around;
   for (StringRef module : modules.drop_back(!modules.empty())) {
-    // torch's name for what it has lost the module of.
+    // torch uses this name if it has lost the module.
     bool isLost = module.starts_with("_empty_nn_module_stack");
     if (module.empty() || module == around || isLost)
       continue;
@@ -80,7 +80,7 @@ std::string getScopeOfDotted(StringRef name) {
 //===----------------------------------------------------------------------===//
 
 std::optional<std::string> NodeScopes::findOrigin(StringRef name) const {
-  // From the longest beginning to the shortest.
+  // Try prefixes from the longest to the shortest.
   for (StringRef start = name;;) {
     for (StringRef suffix : {"", "_grad", "_update"}) {
       StringRef origin = start;
@@ -112,7 +112,7 @@ std::string NodeScopes::add(Operation *node, StringRef name) {
   auto origin = findOrigin(name);
   if (!origin)
     return folder.str();
-  // What several nodes are made for one stays together.
+  // Nodes that were made for the same node stay together.
   StringRef last = folder.rsplit('/').second;
   StringRef own = last.empty() ? folder : last;
   scope = *origin;

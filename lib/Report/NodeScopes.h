@@ -1,16 +1,16 @@
-//===- NodeScopes.h - Where in a model's modules nodes stand ----*- C++ -*-===//
+//===- NodeScopes.h - Module paths of nodes ---------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A scope is the path of the modules that a node comes from, its parts joined
-// by '/'. torch's newer exporter leaves it in the node's metadata
+// A scope is the path of the modules that a node comes from, joined by '/'.
+// torch's newer exporter stores it in the node's metadata
 // (`pkg.torch.onnx.name_scopes`, or `namespace`), its older one and others in
-// the name, between '/'. Nodes that passes have made are named after the node
-// or the value that they are made for (`<name>_grad/Mul`, `<name>/Cast`), and
-// have the scope of that.
+// the name. Nodes that passes have made are named after the node or the value
+// that they are made for (`<name>_grad/Mul`, `<name>/Cast`), and have its
+// scope.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,11 +25,10 @@
 
 namespace mp {
 
-/// The path that the exporter has left in the metadata of a node; absent if it
-/// has left none.
+/// The path in the exporter's metadata of a node; absent if there is none.
 std::optional<std::string> getScopeFromMetadata(mlir::Operation *node);
 
-/// Dots to parts: "encoder.layers.0.norm" is "encoder/layers.0/norm".
+/// Converts a dotted name: "encoder.layers.0.norm" is "encoder/layers.0/norm".
 std::string getScopeOfDotted(llvm::StringRef name);
 
 class NodeScopes {
@@ -39,11 +38,11 @@ public:
   std::string add(mlir::Operation *node, llvm::StringRef name);
 
 private:
-  /// That of the node or value that `name` is made of; absent if it is of
-  /// none that is known.
+  /// The scope of the node or value from which `name` is derived; absent if
+  /// none is known.
   std::optional<std::string> findOrigin(llvm::StringRef name) const;
 
-  /// By names of nodes and of values that have scopes by metadata.
+  /// Scopes from metadata, by the names of nodes and values.
   llvm::StringMap<std::string> known;
 };
 

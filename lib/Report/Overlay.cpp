@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Model Explorer's form for custom node data: per graph, `results` maps a
-// node's id to a value and a colour, `thresholds` are the upper bounds of
-// colours. Its ONNX adapter shows each graph and subgraph as a graph of its
-// name, and nodes under their names; a node without a name goes by that of its
-// first output. The value is the node's width in bits.
+// Writes Model Explorer's form of custom node data: per graph, `results` maps a
+// node's id to a value and a colour, and `thresholds` are the upper bounds of
+// colours. Its ONNX adapter shows each graph and subgraph under its name, and
+// nodes under their names, or else that of their first output. The value is the
+// node's width in bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,7 @@ static void writeNode(llvm::json::OStream &json, const ReportNode &node) {
 }
 
 void printOverlay(const PrecisionReport &report, raw_ostream &os) {
-  // A key may stand only once in an object; the first node has it.
+  // A key may occur only once in an object; it belongs to the first node.
   std::map<std::string, std::map<std::string, const ReportNode *>> graphs;
   for (const ReportNode &node : report.nodes)
     graphs[llvm::json::fixUTF8(getGraphName(node.op))].try_emplace(

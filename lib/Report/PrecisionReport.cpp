@@ -1,4 +1,4 @@
-//===- PrecisionReport.cpp - What was decided, as plain data --------------===//
+//===- PrecisionReport.cpp - Decisions as plain data ----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,7 +30,7 @@ namespace mp {
 // ModelSize
 //===----------------------------------------------------------------------===//
 
-/// True for what a model stores; `ConstantOfShape` stores one element.
+/// True for ops that a model stores; `ConstantOfShape` stores one element.
 static bool isStored(Operation *op) {
   return isa<InitializerOp>(op) || isStandardOp(op, "Constant");
 }
@@ -131,13 +131,13 @@ private:
   llvm::DenseMap<Value, unsigned> values;
   llvm::DenseMap<Operation *, unsigned> nodes;
   llvm::StringMap<unsigned> scopes;
-  /// The operands that decide a node, by the node.
+  /// The operands that decide a node, indexed by node.
   std::vector<SmallVector<unsigned, 4>> voters;
 };
 
 } // namespace
 
-/// What an op of the mp dialect hands on; null for other values.
+/// The value that an op of the mp dialect passes on; null for other values.
 static Value getOriginal(Value value) {
   Operation *op = value.getDefiningOp();
   return isa_and_nonnull<GradientOp, UnscaleOp, ScaleLossOp, LossSeedOp>(op)
@@ -207,7 +207,8 @@ void Collector::readMarks(ReportNode &node) {
         precision.getType().isF32() ? ReportNode::F32 : ReportNode::Low;
 }
 
-/// A reason that names a constant among the operands is the node's own.
+/// True if the reason names a constant among the operands; it is then the
+/// node's own.
 bool Collector::quotesConstant(const ReportNode &node) const {
   size_t open = node.because.find('\'');
   if (open == StringRef::npos)
@@ -254,7 +255,7 @@ void Collector::askSchema(ReportNode &node, SchemaCache &schemas) {
     voters.back().clear();
 }
 
-/// The path of a node's name; below that of the node whose body it is in.
+/// The path of a node's name; inside the path of the node whose body it is in.
 unsigned Collector::getScope(const ReportNode &node) {
   std::string path;
   if (node.parent != noIndex) {
@@ -366,8 +367,8 @@ bool Collector::hasPrecision(int value, ReportNode::State state) const {
   return state == ReportNode::F32 ? isF32Tensor(type) : is16BitTensor(type);
 }
 
-/// Operands come first, so one way forward explains all nodes that have their
-/// precision from operands. Constants do not vote.
+/// Operands come first, so one forward pass explains all nodes whose precision
+/// follows from operands. Constants do not vote.
 void Collector::findOperandCauses() {
   for (auto [index, node] : llvm::enumerate(report.nodes)) {
     for (unsigned voter : voters[index]) {
@@ -385,7 +386,7 @@ void Collector::findOperandCauses() {
   }
 }
 
-/// The others have theirs from the nearest explained node, user or operand.
+/// Explains the other nodes by the nearest explained node, user or operand.
 void Collector::findOtherCauses() {
   std::vector<unsigned> queue;
   for (unsigned node = 0; node < report.nodes.size(); ++node)
@@ -414,14 +415,15 @@ void Collector::findOtherCauses() {
   }
 }
 
-/// A cast stands with the first node that wants it, in no scope of its own.
+/// Gives a cast the scope of its first user, instead of a scope of its own.
 void Collector::placeCasts() {
   for (ReportNode &node : llvm::reverse(report.nodes)) {
     if (!node.isInsertedCast || node.results.empty())
       continue;
     const ReportValue &value = report.values[node.results.front()];
     int user = value.users.empty() ? noIndex : int(value.users.front());
-    // What an output of the graph wants stands with its source.
+    // A cast that only an output of the graph uses gets the scope of its
+    // source.
     if (user == noIndex && node.operands.front() != noIndex)
       user = report.values[node.operands.front()].source;
     if (user == noIndex)
@@ -475,7 +477,7 @@ PrecisionReport PrecisionReport::collect(ModuleOp module, DimensionSizes dims,
 }
 
 //===----------------------------------------------------------------------===//
-// Questions
+// Queries
 //===----------------------------------------------------------------------===//
 
 std::string ReportNode::getDisplayName() const {

@@ -14,7 +14,7 @@ using namespace llvm;
 
 namespace mp {
 
-/// What is between the quotes of "node 'NAME' (OP)".
+/// The name between the quotes of "node 'NAME' (OP)".
 static StringRef getName(StringRef node) {
   return node.split('\'').second.rsplit("' (").first;
 }

@@ -21,14 +21,14 @@ namespace mp {
 struct ProfiledKernel {
   std::string kind;
   double seconds = 0;
-  /// The share of what the processor can do; absent where the work is unknown.
+  /// The share of the processor's peak; absent if the work is unknown.
   std::optional<double> roofline;
   /// The names of the nodes that it computes.
   std::vector<std::string> nodes;
 };
 
-/// Of the JSON that `mp-run bench --profile --json` prints. Errors name the
-/// file, and what is missing there.
+/// Reads the JSON that `mp-run bench --profile --json` prints. Errors name the
+/// file and the missing part.
 llvm::Expected<std::vector<ProfiledKernel>> readProfile(llvm::StringRef path);
 
 } // namespace mp

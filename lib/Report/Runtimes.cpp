@@ -1,15 +1,15 @@
-//===- Runtimes.cpp - Where a mixed model runs ----------------------------===//
+//===- Runtimes.cpp - Runtimes for a mixed model --------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// onnxruntime's CPU provider runs fp16 by casts around kernels of fp32, which
-// it inserts itself, and does no such thing for bf16: a model with a node that
-// computes in bf16 does not load there. Kernels that move elements, and Cast,
-// take every type. A test loads a model of each kind. Operators that nobody
-// describes must be registered; mp-run knows none.
+// onnxruntime's CPU provider runs fp16 by inserting casts around fp32 kernels,
+// but does not do this for bf16: it cannot load a model with a node that
+// computes in bf16. Kernels that move elements, and Cast, support every type. A
+// test loads a model of each kind. Unknown operators must be registered; mp-run
+// supports none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ RuntimeSupport findRuntimes(const PrecisionReport &report, const RunInfo &run) {
   if (run.isCode)
     return support;
   const WorkSummary &work = report.work;
-  // Optimizers as nodes are in the builds for training only.
+  // Only training builds contain optimizer nodes.
   std::string runtime =
       work.hasOptimizerNodes ? "onnxruntime-training" : "onnxruntime";
   std::string condition;

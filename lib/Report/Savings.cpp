@@ -1,4 +1,4 @@
-//===- Savings.cpp - What operators would save in 16 bit ------------------===//
+//===- Savings.cpp - Savings by more 16-bit operators ---------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// The roots that free nodes have their precision from.
+/// The roots that determine the precision of free nodes.
 static std::vector<int> findRoots(ArrayRef<ReportNode> nodes) {
   std::vector<int> roots(nodes.size(), noIndex);
   std::vector<char> isKnown(nodes.size(), 0);
@@ -42,8 +42,8 @@ static std::vector<int> findRoots(ArrayRef<ReportNode> nodes) {
   return roots;
 }
 
-/// What `node` would save in 16 bit: half its fp32 results, and its share of
-/// the casts around it.
+/// The bytes that `node` would save in 16 bit: half its fp32 results, and its
+/// share of the casts around it.
 static uint64_t getSavedBytes(const PrecisionReport &report,
                               const ReportNode &node) {
   uint64_t bytes = 0;
@@ -73,7 +73,7 @@ std::vector<Saving> PrecisionReport::getSavings(size_t limit) const {
     if (node.state != ReportNode::F32 || roots[index] == noIndex)
       continue;
     const ReportNode &root = nodes[roots[index]];
-    // What is denied for the sake of safety is not on offer.
+    // Nodes that are denied for safety are not offered.
     if (root.opClass != stringifyOpClass(OpClass::Deny) ||
         !root.hazard.empty() || root.isShape || root.op->getNumRegions() ||
         isConstant(root.op) || !(root.isAdmitted || root.firstOpset))

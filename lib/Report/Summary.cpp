@@ -1,4 +1,4 @@
-//===- Summary.cpp - What a run did, as table and as JSON -----------------===//
+//===- Summary.cpp - Summary of a run as table and JSON -------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -42,7 +42,7 @@ struct Counts {
 struct ReasonTotal {
   int64_t nodes = 0;
   uint64_t multiplyAdds = 0;
-  /// Of reasons that speak of a cost in bytes.
+  /// The bytes, for reasons that mention a cost.
   std::optional<int64_t> bytes;
 
   void add(const ReportNode &node) {

@@ -1,4 +1,4 @@
-//===- TrainingSummary.cpp - What a step trains, as table and as JSON -----===//
+//===- TrainingSummary.cpp - Parameters as table and JSON -----------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -32,7 +32,7 @@ struct Total {
   }
 };
 
-/// In the order of the first record of each.
+/// Totals in the order of the first record of each.
 using Totals = std::vector<std::pair<std::string, Total>>;
 
 } // namespace
@@ -50,7 +50,7 @@ static Totals addUp(ArrayRef<ParameterRecord> parameters,
   return totals;
 }
 
-/// "a, b, c and 5 more".
+/// For example "a, b, c and 5 more".
 static std::string listNames(ArrayRef<StringRef> names) {
   constexpr size_t most = 3;
   std::string text = llvm::join(names.take_front(most), ", ");
@@ -66,13 +66,13 @@ static void printTotal(StringRef name, const Total &total, raw_ostream &os) {
                      static_cast<long long>(total.bytes));
 }
 
-/// A constant with a name of its own, or of more than one element: a table of
-/// each 0.5 would say nothing.
+/// False for a single number that is not a parameter: a line for each of these
+/// would not be informative.
 static bool isWorthALine(const ParameterRecord &record) {
   return record.elements > 1 || record.state != "not a parameter";
 }
 
-/// One line for each reason, with the names that it is for.
+/// Prints one line per reason, with the names to which it applies.
 static void printReasons(ArrayRef<ParameterRecord> parameters, StringRef state,
                          raw_ostream &os) {
   std::vector<ParameterRecord> chosen;
@@ -91,7 +91,7 @@ static void printReasons(ArrayRef<ParameterRecord> parameters, StringRef state,
     os << "    " << numbers << " single numbers\n";
 }
 
-/// Hints for the reader, one line for each kind.
+/// Prints hints for the reader, one line per kind.
 static void printNotes(ArrayRef<ParameterRecord> parameters, raw_ostream &os) {
   for (const auto &[note, total] : addUp(parameters, &ParameterRecord::note))
     if (!note.empty())

@@ -25,7 +25,7 @@ static constexpr size_t terminalWidth = 80;
 
 std::string formatShare(const Work &work) {
   std::string text;
-  // What is not all of it must not read as if it were.
+  // A share below 100 % must not be rounded to 100 %.
   double percent = 100 * work.getShare();
   if (work.low < work.total)
     percent = std::min(percent, 99.9);

@@ -15,22 +15,22 @@
 
 namespace mp {
 
-/// "98.7 %", of multiply-adds; "3.71 G".
+/// A share of multiply-adds, e.g. "98.7 %"; a count, e.g. "3.71 G".
 std::string formatShare(const Work &work);
 std::string formatCount(uint64_t count);
 
-/// Words in lines of a terminal's width, behind `indent` blanks; what does not
-/// fit the first line has two blanks more.
+/// Prints words in lines of a terminal's width, indented by `indent` blanks;
+/// continuation lines have two blanks more.
 void printWrapped(llvm::StringRef text, size_t indent, llvm::raw_ostream &os);
 
-/// The table's first line; nothing for a model without such work.
+/// Prints the table's first line; nothing for a model without such work.
 void printWorkShare(const WorkSummary &work, llvm::StringRef precision,
                     llvm::raw_ostream &os);
-/// Phases of a step, and where little is 16 bit the three reasons that most of
-/// the work is kept by.
+/// Prints the phases of a step and, if little is 16 bit, the three reasons that
+/// keep most of the work from it.
 void printWork(const WorkSummary &work, llvm::StringRef precision,
                llvm::raw_ostream &os);
-/// The attributes `multiply_adds`, `phases` and `kept`.
+/// Writes the attributes `multiply_adds`, `phases` and `kept`.
 void writeWork(const WorkSummary &work, llvm::StringRef precision,
                llvm::json::OStream &json);
 

@@ -1,4 +1,4 @@
-//===- WorkSummary.cpp - How much of the work is 16 bit -------------------===//
+//===- WorkSummary.cpp - The share of work in 16 bit ----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -52,7 +52,7 @@ private:
   WorkSummary &summary;
   OperatorTraitsCache traitsOf;
   FunctionTable functions;
-  /// Where in the summary's list a reason stands.
+  /// The index of a reason in the summary's list.
   llvm::StringMap<unsigned> places;
 };
 
@@ -70,7 +70,7 @@ static std::string describeOwnType(Operation *op) {
   return "no float operand";
 }
 
-/// The schema at the opset in force does not admit 16 bit.
+/// Explains that the schema at the current opset does not admit 16 bit.
 KeptWork WorkMeter::explainSchema(Operation *op,
                                   const SchemaCache::Entry &schema,
                                   const FloatSignature &signature) const {
@@ -104,8 +104,8 @@ KeptWork WorkMeter::explainSchema(Operation *op,
   return kept;
 }
 
-/// Why a node is not 16 bit: what an analysis or a list has decided, or what
-/// stands against a wish for 16 bit.
+/// The reason why a node is not 16 bit: the decision of an analysis or a list,
+/// or the obstacle to a request for 16 bit.
 KeptWork WorkMeter::explain(Operation *op, SchemaCache &schemas) const {
   KeptWork kept;
   PrecisionAttr precision = getPrecision(op);
@@ -153,7 +153,7 @@ void WorkMeter::addKept(Operation *op, uint64_t work, SchemaCache &schemas) {
 // Counting
 //===----------------------------------------------------------------------===//
 
-/// What only moves elements has kernels for every type.
+/// Ops that only move elements have kernels for every type.
 bool WorkMeter::computesLow(Operation *op, const OperatorTraits &traits) const {
   if (traits.movesData() || op->getNumRegions() || isStandardOp(op, "Cast") ||
       isStandardOp(op, "CastLike") || mp::isConstant(op))
@@ -219,7 +219,7 @@ void WorkMeter::addScope(Operation *scope) {
   });
 }
 
-/// Where nothing adds up products, every node that could be 16 bit counts.
+/// If no node adds up products, every node that could be 16 bit counts.
 void WorkMeter::addAllKept() {
   for (Operation *scope : getScopes(module)) {
     SchemaCache schemas(scope);

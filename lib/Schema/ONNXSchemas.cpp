@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // ONNX's registry makes all of its schemas, some 20 MB, when it is asked for
-// one. Behind it there is a function for each.
+// one. This file calls the function that makes a single schema instead.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ const void *OpSchema::getONNXSchema() const {
   std::lock_guard<std::mutex> lock(mutex);
   if (const onnx::OpSchema *made = maker.made.load(std::memory_order_relaxed))
     return made;
-  // It lives as long as the process: type inference keeps referring to it.
+  // It lives as long as the process: type inference keeps references to it.
   auto *fresh = new onnx::OpSchema(maker.make());
   fresh->Finalize();
   maker.made.store(fresh, std::memory_order_release);

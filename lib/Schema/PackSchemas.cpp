@@ -7,8 +7,8 @@
 //
 // usage: mp-pack-schemas JSON TABLE MAKERS
 //
-// Writes what ONNX's library and the JSON file describe to TABLE, packed, and
-// C++ to MAKERS that names ONNX's function for each of its schemas.
+// Writes the schemas of ONNX's library and of the JSON file to TABLE, packed,
+// and C++ code to MAKERS that names ONNX's function for each of its schemas.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@
 using namespace llvm;
 using namespace mp;
 
-/// The domain as ONNX's classes spell it: Conv_Onnx_ver11.
+/// The domain in the names of ONNX's classes: Conv_Onnx_ver11.
 static Expected<StringRef> getClassPart(StringRef domain) {
   static constexpr std::pair<StringLiteral, StringLiteral> parts[] = {
       {"", "Onnx"},

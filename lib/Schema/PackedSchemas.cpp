@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Numbers are LEB128, texts and lists have their length in front. First the
-// newest opsets of domains; then families in their order, the versions of each
-// behind the number of their bytes, so that they can wait. The table is part of
-// the program: nothing in it is checked.
+// Numbers are LEB128; texts and lists start with their length. The table starts
+// with the newest opsets of domains. Families follow in order; the versions of
+// each come after their size in bytes, so that they can be unpacked later. The
+// table is part of the program: its contents are not checked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ using namespace llvm;
 namespace mp {
 
 //===----------------------------------------------------------------------===//
-// What there is, for both directions
+// Contents, for both directions
 //===----------------------------------------------------------------------===//
 
 template <typename Archive> void visit(Archive &archive, TypeSet &set) {
@@ -72,7 +72,7 @@ static void visit(Archive &archive, std::vector<Item> &items) {
     visit(archive, item);
 }
 
-/// All but the family's names.
+/// Everything except the family's names.
 template <typename Archive>
 static void visit(Archive &archive, OpSchema &schema) {
   archive.number(schema.since);

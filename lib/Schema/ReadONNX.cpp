@@ -26,7 +26,7 @@ printDefault(const ::onnx::AttributeProto &value) {
       text += (text.size() == 1 ? "" : ", ") + toText(item);
     return text + "]";
   };
-  // Floats in the shortest form that is read as the same one.
+  // Floats are printed in the shortest form that reads back as the same number.
   auto number = [](auto item) {
     char text[64];
     return std::string(text, std::to_chars(text, std::end(text), item).ptr);
@@ -38,7 +38,7 @@ printDefault(const ::onnx::AttributeProto &value) {
   case Proto::FLOAT:
     return number(value.f());
   case Proto::STRING:
-    // GRU-1 has it misspelt.
+    // GRU-1 has a misspelled default.
     return quoted(value.s() == "foward" ? "forward" : value.s());
   case Proto::INTS:
     return join(value.ints(), number);
@@ -100,7 +100,7 @@ static std::unique_ptr<OpSchema> convert(const ::onnx::OpSchema &from,
 void SchemaRegistry::addONNX() {
   using Registry = ::onnx::OpSchemaRegistry;
   std::vector<::onnx::OpSchema> all = Registry::get_all_schemas_with_history();
-  // ONNX has them in a hash table, whose order is nobody's business.
+  // ONNX keeps them in a hash table, whose order is arbitrary.
   llvm::sort(all, [](const ::onnx::OpSchema &lhs, const ::onnx::OpSchema &rhs) {
     return std::make_tuple(lhs.domain(), lhs.Name(), lhs.SinceVersion()) <
            std::make_tuple(rhs.domain(), rhs.Name(), rhs.SinceVersion());

@@ -160,7 +160,7 @@ std::string getQualifiedName(StringRef domain, StringRef name) {
   return domain.empty() ? name.str() : (domain + "." + name).str();
 }
 
-/// Domains cannot hold a newline in a registry key by construction.
+/// The key is unique, since domains contain no newline.
 static std::string makeKey(StringRef domain, StringRef name) {
   return (normalizeDomain(domain) + "\n" + name).str();
 }

@@ -25,8 +25,8 @@ using namespace llvm;
 
 namespace mp {
 
-/// True, and the error is at `path`, if the object `value` has a key that is
-/// not among `known`.
+/// True if the object `value` has a key that is not among `known`; reports the
+/// error at `path`.
 static bool hasOtherKey(const json::Value &value, ArrayRef<StringRef> known,
                         json::Path path) {
   for (const auto &[key, ignored] : *value.getAsObject())
@@ -164,7 +164,7 @@ Error SchemaRegistry::addJSON(StringRef text, StringRef file) {
       if (!parseOp(value, *schema, path.field(domain).index(index)))
         return root.getError();
       OpFamily &family = getOrCreate(schema->domain, schema->name);
-      // What ONNX itself describes wins over a file's copy of it.
+      // ONNX's own description takes precedence over a file's copy of it.
       family.add(std::move(schema));
     }
   }

@@ -1,14 +1,14 @@
-//===- BiasCorrection.cpp - What a mean of few steps lacks ----------------===//
+//===- BiasCorrection.cpp - Bias correction of means ----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// In fp32 the difference of 1 and a power near 1 has few digits. The power is a
-// product of two numbers in float64 tables: of the step modulo their size, and
-// of what is left. Runtimes and devices look up and multiply alike, which
-// cannot be said of Pow.
+// In fp32 the difference of 1 and a power near 1 has few digits. The power is
+// therefore a product of two numbers in float64 tables: one for the step modulo
+// the table size, one for the quotient. Look-ups and products give the same
+// results on all runtimes and devices, unlike Pow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ using namespace mlir;
 
 namespace mp {
 
-/// (rate^stride)^0, ^1, ... of so many.
+/// The table (rate^stride)^0, ^1, ... with `count` entries.
 static Value getPowers(NodeBuilder &b, double rate, int64_t stride,
                        int64_t count) {
   SmallVector<double> powers;
@@ -30,8 +30,8 @@ static Value getPowers(NodeBuilder &b, double rate, int64_t stride,
   return b.constant(DenseElementsAttr::get(type, ArrayRef(powers)));
 }
 
-/// The root of the number of steps after which no digit of fp32 tells the
-/// result from 1; at most 46341.
+/// The square root of the number of steps after which fp32 rounds the result to
+/// 1; at most 46341.
 static int64_t getTableSize(double rate) {
   constexpr double digits = 26, most = 0x1p31;
   double steps = rate == 0 ? 1 : -digits / std::log2(rate);

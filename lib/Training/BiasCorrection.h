@@ -1,4 +1,4 @@
-//===- BiasCorrection.h - What a mean of few steps lacks --------*- C++ -*-===//
+//===- BiasCorrection.h - Bias correction of means --------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

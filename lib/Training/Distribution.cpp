@@ -1,4 +1,4 @@
-//===- Distribution.cpp - Steps of which each rank computes a part --------===//
+//===- Distribution.cpp - Data-parallel training steps --------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // N ranks make one step of N batches. Gradients are reduced where they leave
-// the backward pass, unscaled and in fp32, in front of accumulation, clipping
-// and the optimizer, so that all of these see what one big rank would see.
-// Whether they are finite is tested on each rank, in front of the sum, as it is
-// for steps that accumulate batches: the answer is everyone's.
+// the backward pass, unscaled and in fp32, before accumulation, clipping and
+// the optimizer, so that these see the same values as on a single rank with the
+// whole batch. Each rank tests before the sum whether they are finite, as in
+// steps that accumulate batches; the answer is combined over all ranks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,13 +53,14 @@ private:
   NodeBuilder &nodes;
   const DistributionSettings &settings;
   OpBuilder b;
-  /// Of each type of elements and condition, in the order of the graph.
+  /// The reductions of each element type and condition, in the order of the
+  /// graph.
   llvm::MapVector<std::pair<Type, Value>, SmallVector<AllReduceOp>> reductions;
-  /// Of steps that accumulate batches: sums, and what tells that this is the
-  /// last one of a window; null without.
+  /// For steps that accumulate batches: the sums, and the flag that this step
+  /// is the last one of a window; null for other steps.
   llvm::DenseSet<Value> sums;
   Value isLast;
-  /// What each rank has of its own.
+  /// Values that differ between ranks.
   llvm::DenseSet<Value> own;
   int64_t numBuckets = 0;
 };
@@ -70,7 +71,7 @@ static bool isFloat(Value value) {
   return element && (element.isF32() || element.isF64());
 }
 
-/// Behind the last of two definitions; inputs are at the beginning.
+/// The later of two definitions; inputs are defined at the beginning.
 static Operation *findLast(Value first, Value second) {
   Operation *one = first.getDefiningOp(), *other = second.getDefiningOp();
   if (!one || !other)
@@ -78,8 +79,8 @@ static Operation *findLast(Value first, Value second) {
   return one->isBeforeInBlock(other) ? other : one;
 }
 
-/// To where its gradient is computed: loss scaling unscales all gradients
-/// behind the backward pass.
+/// Moves a gradient to the place where it is computed: loss scaling unscales
+/// all gradients after the backward pass.
 void Distributor::advance(GradientOp gradient) {
   Operation *place = gradient.getGradient().getDefiningOp();
   if (auto unscale = dyn_cast_or_null<UnscaleOp>(place))
@@ -89,7 +90,7 @@ void Distributor::advance(GradientOp gradient) {
     gradient->moveAfter(place);
 }
 
-/// With what it is computed from, to in front of `place`.
+/// Moves `op`, with the nodes that it depends on, before `place`.
 static void hoist(Operation *op, Operation *place) {
   if (!op || op->isBeforeInBlock(place))
     return;
@@ -98,7 +99,7 @@ static void hoist(Operation *op, Operation *place) {
   op->moveBefore(place);
 }
 
-/// All of its elements.
+/// True if all elements are zero.
 static bool isZero(Value value) {
   Operation *source = value.getDefiningOp();
   if (source && isStandardOp(source, "Expand"))
@@ -112,15 +113,15 @@ static bool isZero(Value value) {
          elements.getSplatValue<APFloat>().isZero();
 }
 
-/// Indices of the rows of a gradient outside of which it is zero: of sums that
-/// are scattered over a table of zeros, whatever factor they got then.
+/// Indices of the rows outside of which a gradient is zero. It must be a sum
+/// that is scattered over a table of zeros, perhaps scaled or cast after that.
 static Value findRows(Value gradient) {
   while (Operation *source = gradient.getDefiningOp()) {
     if (isa<GradientOp, UnscaleOp>(source) || isStandardOp(source, "Cast")) {
       gradient = source->getOperand(0);
       continue;
     }
-    // Of Gather, before and behind onnx-decompose-gradients.
+    // Gradients of Gather, before and after onnx-decompose-gradients.
     bool isOfGather =
         isMicrosoftOp(source, "GatherGrad") && getInt(source, "axis", 0) == 0;
     bool isSum = isStandardOp(source, "ScatterND") &&
@@ -138,7 +139,7 @@ static Value findRows(Value gradient) {
   return {};
 }
 
-/// Accumulation sets its sums back where a window ends.
+/// Finds the sums of accumulation, which are reset at the end of a window.
 void Distributor::findWindow() {
   for (auto update : editor.getBlock().getOps<UpdateOp>()) {
     Operation *source = update.getValue().getDefiningOp();
@@ -148,12 +149,12 @@ void Distributor::findWindow() {
     sums.insert(update.getState());
     isLast = source->getOperand(0);
   }
-  // A count of steps: no batch has to be computed for it.
+  // The flag depends on a count of steps, and does not need the batch.
   if (isLast)
     hoist(isLast.getDefiningOp(), &editor.getBlock().front());
 }
 
-/// What is reduced of a gradient: where batches are accumulated, the sum.
+/// The value to reduce for a gradient: the sum, if batches are accumulated.
 Value Distributor::getReduced(GradientOp gradient) {
   Value value = gradient.getResult();
   if (!isLast || !value.hasOneUse())
@@ -173,8 +174,8 @@ void Distributor::add(AllReduceOp op) {
   reductions[{element, op.getCondition()}].push_back(op);
 }
 
-/// Everything else reads the result, or one user alone; an output keeps its
-/// name.
+/// Reduces `value` for all of its users, or for one user alone; an output keeps
+/// its name.
 AllReduceOp Distributor::reduce(Value value, Value condition,
                                 Operation *onlyUser) {
   b.setInsertionPointAfterValue(value);
@@ -191,8 +192,8 @@ AllReduceOp Distributor::reduce(Value value, Value condition,
   return op;
 }
 
-/// Values that ranks have for themselves: computed from the batch, which is
-/// what has no default and no next value, and not reduced yet.
+/// Finds values that differ between ranks: those computed from the batch
+/// (inputs without default and next value), as long as they are not reduced.
 void Distributor::findOwn() {
   Block &block = editor.getBlock();
   llvm::StringSet<> outputs;
@@ -216,7 +217,8 @@ void Distributor::findOwn() {
   }
 }
 
-/// Losses, and states that hang on a rank's batch: running statistics.
+/// Reduces losses, and states that depend on a rank's batch, such as running
+/// statistics.
 LogicalResult Distributor::reduceOutputs() {
   findOwn();
   llvm::StringSet<> inputs;
@@ -250,8 +252,8 @@ static int64_t countBytes(AllReduceOp op) {
   return type.getNumElements() * type.getElementTypeBitWidth() / 8;
 }
 
-/// In the order in which values are computed. Nothing is left to be computed
-/// while the last bucket travels, so buckets become smaller towards the end.
+/// Fills buckets in the order in which values are computed. No computation can
+/// hide the last bucket, so buckets become smaller towards the end.
 void Distributor::fillBuckets() {
   for (auto &[key, ops] : reductions) {
     llvm::sort(ops, [](AllReduceOp one, AllReduceOp other) {
@@ -309,7 +311,7 @@ LogicalResult Distributor::run() {
   if (failed(reduceOutputs()))
     return failure();
   fillBuckets();
-  // Each is needed at once.
+  // Each flag is needed at once.
   for (AllReduceOp flag : flags)
     flag.setBucket(numBuckets++);
   return success();

@@ -26,7 +26,7 @@ public:
   GradientExpander(GraphOp graph, NodeBuilder &builder, Operation *node)
       : graph(graph), b(builder), node(node) {}
 
-  /// `values` are those of the graph so far; the gradients join them.
+  /// `values` are those of the graph so far; the gradients are added to them.
   LogicalResult run(llvm::StringMap<Value> &values);
 
 private:
@@ -94,7 +94,7 @@ GradientExpander::findNamed(const llvm::StringMap<Value> &values) {
   return success();
 }
 
-/// Operands stand for the values of xs and zs.
+/// Operands correspond to the values of xs and zs.
 LogicalResult GradientExpander::checkOperands() {
   for (auto [value, operand] : llvm::zip(named, node->getOperands())) {
     Type element = getTensorElementType(value.getType());
@@ -106,7 +106,7 @@ LogicalResult GradientExpander::checkOperands() {
   return success();
 }
 
-/// Values that `from` are computed from, as far as `isEnd` holds for none.
+/// The values that `from` are computed from, up to values with `isEnd`.
 static llvm::DenseSet<Value>
 findAncestors(ArrayRef<Value> from, llvm::function_ref<bool(Value)> isEnd) {
   llvm::DenseSet<Value> found;
@@ -124,9 +124,8 @@ findAncestors(ArrayRef<Value> from, llvm::function_ref<bool(Value)> isEnd) {
   return found;
 }
 
-/// A gradient may not be differentiated once more: what it is computed from is
-/// scaled with the loss, and what the second one found would not be a multiple
-/// of the scale.
+/// A gradient must not be differentiated again: its operands are scaled with
+/// the loss, and the second gradient would not be a multiple of the scale.
 LogicalResult GradientExpander::checkOrder() {
   llvm::DenseSet<Value> wanted(named.begin(), named.begin() + count);
   SmallVector<Value> gradients;
@@ -146,8 +145,8 @@ LogicalResult GradientExpander::checkOrder() {
   return success();
 }
 
-/// The operands may be others than the named values: the function is that of
-/// the graph, at another point.
+/// Operands may differ from the named values: the function is then that of the
+/// graph, at another point.
 void GradientExpander::substitute() {
   IRMapping mapping;
   for (auto [value, operand] : llvm::zip(named, node->getOperands()))
@@ -239,7 +238,7 @@ LogicalResult expandGradients(GraphOp graph, NodeBuilder &builder) {
         return failure();
       continue;
     }
-    // What comes behind a gradient has had no type before.
+    // Values after a gradient had no type until now.
     if (isNode(&op))
       types.inferResults(&op, {});
     for (Value result : op.getResults())

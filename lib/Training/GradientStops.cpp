@@ -1,4 +1,4 @@
-//===- GradientStops.cpp - Where gradients end ----------------------------===//
+//===- GradientStops.cpp - Values without gradients -----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,7 +30,7 @@ namespace mp {
 // Metadata of exports
 //===----------------------------------------------------------------------===//
 
-/// "detach", "detach_3": torch's name for what it has detached.
+/// True for "detach", "detach_3": torch's names for detached values.
 static bool isDetachName(StringRef name) {
   if (!name.consume_front("detach"))
     return false;
@@ -52,7 +52,8 @@ static bool isDetached(Operation *node) {
          isDetachName(onnxir::getValueName(node->getResult(0)));
 }
 
-/// Nodes that read what was detached, of which the exporter has left nothing.
+/// Warns of nodes that read a detached value whose Identity the exporter has
+/// dropped.
 static void warnOfFolded(GraphOp graph) {
   llvm::StringSet<> known;
   graph.walk([&](Operation *op) {
@@ -93,8 +94,8 @@ static Operation *getUndoneDifference(Operation *node) {
   return nullptr;
 }
 
-/// Warns of x + (y - x), which is a straight-through estimator without its
-/// `detach`: torch's older exporter drops that.
+/// Warns of x + (y - x), a straight-through estimator whose `detach` torch's
+/// older exporter has dropped.
 static void warnOfStraightThrough(GraphOp graph) {
   SmallVector<StringRef> names;
   graph.walk([&](Operation *op) {
@@ -112,8 +113,9 @@ static void warnOfStraightThrough(GraphOp graph) {
                       << "export_torch.py keeps it";
 }
 
-/// Warns of buffers that nodes read and whose next values the exporter has left
-/// out. BatchNormalization computes the next values of its statistics itself.
+/// Warns of buffers that nodes read, but whose next values the exporter has
+/// omitted. BatchNormalization computes the next values of its statistics
+/// itself.
 static void warnOfKeptBuffers(GraphOp graph,
                               const llvm::StringMap<std::string> &buffers) {
   llvm::StringMap<Value> known = findValues(graph);
@@ -140,8 +142,8 @@ static void warnOfKeptBuffers(GraphOp graph,
 // Marks
 //===----------------------------------------------------------------------===//
 
-/// An Identity behind `value`, under its name, for all that uses it.
-/// The Identity that passes no gradient.
+/// Inserts an Identity after `value` that passes no gradient, takes over the
+/// name and all uses, and is returned.
 static Operation *stopBehind(NodeBuilder &builder, OpResult value) {
   auto unit = builder.getBuilder().getUnitAttr();
   Operation *definer = value.getOwner();
@@ -212,7 +214,7 @@ LogicalResult markGradientStops(GraphOp graph, ArrayRef<std::string> patterns) {
     if (isDetached(value.getOwner()))
       value.getOwner()->setAttr(mark::stopGradient,
                                 builder.getBuilder().getUnitAttr());
-  // Values that a step leaves in a buffer have no gradient in the next one.
+  // A value that a step stores in a buffer has no gradient in the next step.
   ValueMetadata metadata(graph);
   auto buffers = findNextBuffers(graph);
   if (failed(buffers))
@@ -241,8 +243,8 @@ LogicalResult markGradientStops(GraphOp graph, ArrayRef<std::string> patterns) {
 // Modes
 //===----------------------------------------------------------------------===//
 
-/// torch's dynamo exporter writes statistics that stay as they are, also where
-/// its call has training = True.
+/// torch's dynamo exporter never updates statistics, even if its call has
+/// training = True.
 static bool isTrainedNormalization(Operation *node) {
   if (!isStandardOp(node, "BatchNormalization") ||
       NodeView(node).getFlag("training_mode") || node->getNumResults() != 1)
@@ -272,7 +274,7 @@ void restoreTrainingModes(GraphOp graph) {
 // Padding
 //===----------------------------------------------------------------------===//
 
-/// The row of which its maker says that it is padding; absent for none.
+/// The padding row according to the exporter; absent if there is none.
 static std::optional<int64_t> getStatedPadding(Operation *node) {
   int64_t index = 0;
   if (auto text = getNodeMetadata(node, paddingIndexKey))
@@ -281,7 +283,7 @@ static std::optional<int64_t> getStatedPadding(Operation *node) {
   if (!call || !call->contains("torch.ops.aten.embedding.default]"))
     return std::nullopt;
   std::optional<StringRef> text = getFxArgument(*call, 2, "padding_idx");
-  // torch's word for none.
+  // torch's value for no padding.
   constexpr int64_t none = -1;
   if (!text || text->getAsInteger(10, index) || index == none)
     return std::nullopt;
@@ -313,7 +315,7 @@ static LogicalResult markPadding(Operation *node) {
   Value table = node->getOperand(0);
   auto type = dyn_cast<RankedTensorType>(table.getType());
   if (!index) {
-    // Makers that know of none say "none".
+    // Exporters that know of no padding say so.
     bool isUnsaid = isTorchExport(node) && !getFxNode(node) &&
                     !getNodeMetadata(node, paddingIndexKey);
     index = isUnsaid ? findZeroRow(table.getDefiningOp()) : std::nullopt;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Formulas are chosen so that their derivatives are right where a piece ends:
-// |x| has slope 0 at 0, as torch has it.
+// Formulas are chosen so that derivatives are right at the ends of pieces: |x|
+// has slope 0 at 0, as in torch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +52,7 @@ static Value reduce(LossTerm &term, Value losses) {
 
 namespace {
 
-/// The losses of labels of classes.
+/// Losses for class labels.
 struct ClassLoss {
   explicit ClassLoss(LossTerm &term) : term(term), b(term.b) {
     if (!term.request.weights.empty())
@@ -72,14 +72,14 @@ struct ClassLoss {
 
   LossTerm &term;
   NodeBuilder &b;
-  /// Of each class; null for ones.
+  /// One weight per class; null for ones.
   Value weights;
   SmallVector<NamedAttribute> attributes;
 };
 
 } // namespace
 
-/// The loss of a target that has all classes alike, times their number.
+/// The loss of a target with equal probabilities, times the number of classes.
 Value ClassLoss::smoothLoss(Value logProb) {
   Value spread = logProb;
   if (weights) {
@@ -100,7 +100,7 @@ Value ClassLoss::smoothLoss(Value logProb) {
   Value sum = b.reduceSum(losses, {}, /*keepDims=*/false);
   if (!isMean)
     return sum;
-  // What does not count need not be a class.
+  // Ignored labels need not be classes.
   if (weights && ignored)
     labels = b.where(ignored, b.castLike(b.intScalar(0), labels), labels);
   Value counts =
@@ -108,7 +108,7 @@ Value ClassLoss::smoothLoss(Value logProb) {
   if (ignored)
     counts = b.where(ignored, b.scalarLike(0, losses), counts);
   Value count = b.reduceSum(counts, {}, /*keepDims=*/false);
-  // A sum over nothing has no gradient, which is better than that of 0 / 0.
+  // An empty sum has gradient zero, which is better than that of 0 / 0.
   Value isNone = b.create("Equal", {count, b.scalarLike(0, count)});
   return b.div(sum, b.where(isNone, b.scalarLike(1, count), count));
 }
@@ -156,8 +156,8 @@ static Value buildDistances(LossTerm &term) {
   return reduce(term, getDistance(term));
 }
 
-/// m (d - m / 2) with m = min(d, bound): the half square up to the bound, and
-/// its tangent behind it.
+/// m (d - m / 2) with m = min(d, bound): half the square up to the bound, and
+/// its tangent beyond it.
 static Value buildHuber(LossTerm &term, double bound) {
   NodeBuilder &b = term.b;
   Value distance = getDistance(term);
@@ -206,7 +206,7 @@ static Value buildLogits(LossTerm &term) {
   return reduce(term, b.add(linear, b.mul(weights, b.add(decay, negative))));
 }
 
-/// t (log t - x) of log-probabilities x; 0 where t is.
+/// t (log t - x) of log-probabilities x; 0 if t is 0.
 static Value buildDivergence(LossTerm &term) {
   NodeBuilder &b = term.b;
   Value labels = term.labels;

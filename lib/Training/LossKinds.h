@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One table says what each loss is called, which settings it has, what it
-// expects of the value that it is of, and how it is computed.
+// One table gives the names of each loss, its settings, its expectations of the
+// output, and its computation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@
 
 namespace mp {
 
-/// What a loss is computed from.
+/// The values that a loss is computed from.
 struct LossTerm {
   NodeBuilder &b;
   const LossRequest &request;
@@ -28,10 +28,10 @@ struct LossTerm {
 /// An activation that comes before the loss, or must not.
 enum class Activation {
   Any,
-  /// Part of the loss: of its result, the operand is taken.
+  /// The loss contains it: the operand of the model's activation is used.
   SoftmaxInside,
   SigmoidInside,
-  /// The loss has one of its own.
+  /// The loss contains one; the model must not have another.
   NoSigmoid,
   /// Logarithms are expected.
   NoSoftmax
@@ -41,7 +41,7 @@ struct LossKind {
   llvm::StringLiteral name;
   /// Names of torch, the function and the module, and of Keras.
   std::vector<llvm::StringRef> otherNames;
-  /// Settings beside weight, labels and reduction.
+  /// Settings in addition to weight, labels and reduction.
   std::vector<llvm::StringRef> keys;
   bool hasClasses;
   Activation activation;

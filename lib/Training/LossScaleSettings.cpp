@@ -1,4 +1,4 @@
-//===- LossScaleSettings.cpp - How a loss is to be scaled -----------------===//
+//===- LossScaleSettings.cpp - Settings of loss scaling -------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -23,7 +23,7 @@ using namespace mp;
 namespace mp {
 
 //===----------------------------------------------------------------------===//
-// Training graphs as runtimes have them
+// Training graphs in the form of runtimes
 //===----------------------------------------------------------------------===//
 
 /// The operand of `node` whose formal parameter has one of these names.
@@ -39,7 +39,7 @@ static OpOperand *findOperand(Operation *node, ArrayRef<StringRef> names) {
   return nullptr;
 }
 
-/// Adds what `node` takes as a gradient into a buffer.
+/// Adds the operands of `node` that are accumulated as gradients in a buffer.
 static void addAccumulator(Operation *node, TrainingGraph &training) {
   OpOperand *buffer = findOperand(node, {"accumulation_buffer", "old_sum"});
   OpOperand *value = findOperand(node, {"value"});
@@ -52,8 +52,8 @@ static void addAccumulator(Operation *node, TrainingGraph &training) {
       training.startsWindow = flag->get();
 }
 
-/// True if the result of the use is a multiple of the value: it is a factor,
-/// or what a gradient operator takes as the gradient of its result.
+/// True if the result of the use is a multiple of the value: the value is a
+/// factor, or the gradient operand of a gradient operator.
 static bool isLinearUse(OpOperand &use) {
   Operation *node = use.getOwner();
   const OpSchema *schema = getSchema(node);
@@ -68,7 +68,7 @@ static bool isLinearUse(OpOperand &use) {
          (use.getOperandNumber() == 0 || traits.math == OperatorMath::Mul);
 }
 
-/// Values that `values` are computed from, with them.
+/// The values that `values` are computed from, including themselves.
 static llvm::DenseSet<Value> findSources(ArrayRef<Value> values) {
   llvm::DenseSet<Value> found(values.begin(), values.end());
   std::vector<Value> queue(values.begin(), values.end());
@@ -98,9 +98,9 @@ static bool isNumber(Operation &op) {
          elements.getSplatValue<APFloat>().isFiniteNonZero();
 }
 
-/// Constants that may be the seed: they are numbers, everything that they go
-/// into is a multiple of them, the first gradient needs them, and no result but
-/// a gradient does.
+/// Constants that may be the seed: they are numbers, all values computed from
+/// them are multiples of them, the first gradient needs them, and no result
+/// other than gradients does.
 static SmallVector<Value> findFactors(GraphOp graph,
                                       const TrainingGraph &training) {
   llvm::SmallPtrSet<Operation *, 8> accumulators;
@@ -111,8 +111,8 @@ static SmallVector<Value> findFactors(GraphOp graph,
     if (!accumulators.contains(value.getDefiningOp()))
       results.push_back(value);
   llvm::DenseSet<Value> forward = findSources(results);
-  // Each value of the graph will hold a bit for each factor: few constants are
-  // in front of the first gradient.
+  // The search stores a bit per factor for each value of the graph. This is
+  // cheap because few constants come before the first gradient.
   llvm::DenseSet<Value> backward =
       findSources({training.gradients.front()->get()});
   SmallVector<Value> factors;
@@ -134,7 +134,7 @@ static SmallVector<Value> findFactors(GraphOp graph,
 
 static void findSeed(GraphOp graph, TrainingGraph &training) {
   SmallVector<Value> factors = findFactors(graph, training);
-  // Which of them each value is computed from: one walk for all of them.
+  // One walk finds the factors that each value is computed from.
   llvm::DenseMap<Value, llvm::BitVector> sources;
   for (auto [index, factor] : llvm::enumerate(factors)) {
     sources[factor].resize(factors.size());
@@ -155,8 +155,8 @@ static void findSeed(GraphOp graph, TrainingGraph &training) {
       common &= it->second;
     else
       common.reset();
-  // Further factors on the way come behind the seed; of two that are multiplied
-  // with each other either one would do.
+  // Further factors on the path come after the seed; if two are multiplied with
+  // each other, either one can be the seed.
   llvm::DenseMap<unsigned, llvm::BitVector> behind;
   for (unsigned index : common.set_bits()) {
     llvm::BitVector &others = behind[index];
@@ -215,7 +215,7 @@ private:
     Value scale, clean, tolerance, skipped;
   };
 
-  /// A state and what it becomes.
+  /// A state and its next value.
   Value addState(StringRef name, TypedAttr initial);
   void addOutput(Value state, Value next, Value condition, bool always);
   void addStates();
@@ -242,11 +242,12 @@ private:
   Location loc = graph.getLoc();
 
   States states;
-  /// Of onnxruntime's windows: whether all of it was finite, and its steps.
+  /// For windows of onnxruntime: whether all of its steps were finite, and the
+  /// number of steps.
   Value windowFinite, windowSteps;
-  /// What scales this step.
+  /// The scale of this step.
   Value scale;
-  /// Of each gradient: scaled and unscaled.
+  /// The scaled and the unscaled value of each gradient.
   SmallVector<std::pair<Value, Value>> gradients;
 };
 
@@ -254,7 +255,7 @@ private:
 
 Value LossScaler::addState(StringRef name, TypedAttr initial) {
   StringRef unique = b.getNames().getValueName("loss_scale" + name);
-  // Sessions of onnxruntime-training feed no input that has a default.
+  // Sessions of onnxruntime-training do not feed inputs with defaults.
   return training.accumulates ? editor.addInput(unique, initial.getType())
                               : editor.addInput(unique, initial);
 }
@@ -308,8 +309,8 @@ void LossScaler::addOutput(Value state, Value next, Value condition,
   editor.addOutput(update.getResult());
 }
 
-/// Where windows of accumulation are given from outside, the scale changes
-/// when the next one starts: within a window it is constant.
+/// If windows of accumulation are given from outside, the scale changes at the
+/// start of the next one: within a window it is constant.
 void LossScaler::startWindow() {
   Operation *first = nullptr;
   for (Operation &op : editor.getBlock())
@@ -356,7 +357,7 @@ void LossScaler::unscale() {
     b.rename(unscaled.getResult(), onnxir::getValueName(scaled) + "_unscaled");
     gradient->set(unscaled.getResult());
     gradients.emplace_back(scaled, unscaled.getResult());
-    // Where gradients leave is marked, if it is not.
+    // Unmarked gradients are marked where they leave the backward pass.
     if (isa<GradientOp>(gradient->getOwner()))
       continue;
     OpOperand *buffer =
@@ -377,15 +378,15 @@ Value LossScaler::testFinite(ArrayRef<Value> values) {
   return test.getResult();
 }
 
-/// Null stands for true.
+/// Null means true.
 Value LossScaler::both(Value first, Value second) {
   if (!first || !second || first == second)
     return first ? first : second;
   return b.create("And", {first, second});
 }
 
-/// A step whose gradients are not all finite changes nothing that an update
-/// speaks of. An optimizer is skipped as a whole, and without the others.
+/// A step whose gradients are not all finite changes no state that has an
+/// update. Each optimizer is skipped as a whole, independently of the others.
 void LossScaler::skipUpdates() {
   SmallVector<UpdateOp> updates(editor.getBlock().getOps<UpdateOp>());
   llvm::MapVector<int64_t, SmallVector<Value>> tested;
@@ -401,7 +402,7 @@ void LossScaler::skipUpdates() {
       if (sources.contains(cast<GradientOp>(gradient->getOwner()).getResult()))
         values.append({found.first, found.second});
   }
-  // What earlier steps of a window have added up.
+  // The sums of earlier steps of a window are tested too.
   for (UpdateOp update : updates)
     if (update.getAlways() &&
         isa<FloatType>(getTensorElementType(update.getState().getType())))
@@ -419,7 +420,7 @@ void LossScaler::skipUpdates() {
       continue;
     if (update.getCondition())
       windows.insert(update.getCondition());
-    // Behind the test, which needs all gradients.
+    // Updates come after the test, which needs all gradients.
     update->moveBefore(editor.getYield());
     b.setInsertionPoint(update);
     b.setBase("loss_scale");
@@ -437,7 +438,7 @@ void LossScaler::skipUpdates() {
     countSkipped(due, allFinite);
 }
 
-/// A constant scale does not fall: the count tells that it is too large.
+/// A constant scale never decreases: the count shows that it is too large.
 void LossScaler::countSkipped(Value due, Value finite) {
   addSkipped();
   b.setInsertionPointToEnd(&editor.getBlock());
@@ -448,7 +449,7 @@ void LossScaler::countSkipped(Value due, Value finite) {
 }
 
 /// The sum of losses of earlier steps of a window: not finite if one of them is
-/// not. It is named after accumulation, whose sums it is one of.
+/// not. It has the name of an accumulation sum, since it is one.
 Value LossScaler::sumLosses(ArrayRef<Value> losses, Value due) {
   Type f32 = b.getBuilder().getF32Type();
   Value sum = addState((".loss." + accumulatedSum).str(), getScalar(f32, 0.0F));
@@ -462,9 +463,8 @@ Value LossScaler::sumLosses(ArrayRef<Value> losses, Value due) {
   return sum;
 }
 
-/// The scale changes where an update is due. Where the loss itself is not
-/// finite, no scale would help: the step counts as skipped, and the scale
-/// stays.
+/// The scale changes when an update is due. If the loss itself is not finite,
+/// no scale would help: the step counts as skipped, and the scale stays.
 void LossScaler::finishStep(Value due, Value finite) {
   b.setInsertionPointToEnd(&editor.getBlock());
   b.setBase("loss_scale");
@@ -486,7 +486,7 @@ void LossScaler::finishStep(Value due, Value finite) {
   addOutput(states.skipped, next.skipped, due, true);
 }
 
-/// The window so far, for the step that starts the next one.
+/// Stores facts about the window so far, for the step that starts the next one.
 void LossScaler::finishWindow() {
   SmallVector<Value> values;
   for (auto [scaled, unscaled] : gradients)

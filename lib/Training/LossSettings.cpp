@@ -1,4 +1,4 @@
-//===- LossSettings.cpp - What is said of a loss --------------------------===//
+//===- LossSettings.cpp - Settings of a loss ------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,7 +23,7 @@ std::string getLossNames() {
   return names + "output:NAME";
 }
 
-/// An integer that labels can be.
+/// Reads an integer that may be a label.
 static Error readInteger(StringRef value, int64_t &number) {
   int32_t found;
   if (value.getAsInteger(10, found))
@@ -32,7 +32,7 @@ static Error readInteger(StringRef value, int64_t &number) {
   return Error::success();
 }
 
-/// A number of the interval.
+/// Reads a number within the interval.
 static Error readNumber(StringRef value, double least, double greatest,
                         double &number) {
   auto found = parseNumber(value);
@@ -103,7 +103,7 @@ static Error set(LossRequest &request, const Setting &setting) {
                      key == "weights" ? request.weights : request.posWeight);
 }
 
-/// The kind, the output that is named, and the text of settings.
+/// The kind, the name of the output, and the text of settings.
 static std::tuple<StringRef, StringRef, StringRef>
 splitLoss(StringRef text, ArrayRef<std::string> outputs) {
   auto [kind, rest] = text.split(':');
@@ -111,7 +111,7 @@ splitLoss(StringRef text, ArrayRef<std::string> outputs) {
     return {kind, rest, ""};
   if (startsWithSetting(rest))
     return {kind, "", rest};
-  // Names of outputs may have colons.
+  // Names of outputs may contain colons.
   for (size_t at = rest.find(':'); at != StringRef::npos;
        at = rest.find(':', at + 1))
     if (startsWithSetting(rest.drop_front(at + 1)))
@@ -126,7 +126,7 @@ static std::string getLetters(StringRef name) {
   return text;
 }
 
-/// True if it is a name of the loss, in any style of writing.
+/// True if it is a name of the loss, in any spelling.
 static bool isName(StringRef name, const LossKind &kind) {
   std::string letters = getLetters(name);
   return letters == getLetters(kind.name) ||

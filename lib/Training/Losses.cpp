@@ -23,7 +23,7 @@ namespace mp {
 
 namespace {
 
-/// Finds what a loss is made of.
+/// Finds the operands of a loss.
 class LossBuilder {
 public:
   LossBuilder(GraphOp graph, NodeBuilder &builder, const LossRequest &request)
@@ -55,13 +55,13 @@ private:
   NodeBuilder &b;
   const LossRequest &request;
   Value prediction;
-  /// The name of the output that the loss is of.
+  /// The name of the output that the loss is computed from.
   std::string name;
 };
 
 } // namespace
 
-/// The output that is named; without a name the first one that is a float.
+/// The named output, or the first float output.
 FailureOr<Value> LossBuilder::findOutput() {
   StringRef wanted = request.output;
   std::vector<std::string> names;
@@ -91,8 +91,8 @@ FailureOr<RankedTensorType> LossBuilder::getPredictionType() {
   return type;
 }
 
-/// The input that the loss is compared with; made if there is none: of the
-/// prediction's sizes, but that of the axis `without`.
+/// The input that the loss is compared with. If it does not exist, it is added,
+/// with the prediction's sizes except that of the axis `without`.
 FailureOr<BlockArgument>
 LossBuilder::getLabels(RankedTensorType type, std::optional<int64_t> without) {
   for (BlockArgument input : editor.getBlock().getArguments()) {
@@ -132,8 +132,8 @@ static SmallVector<StringRef> getSizeNames(Attribute described) {
   return names;
 }
 
-/// What the model itself says of the output, as far as inputs have the names
-/// too: others are made up by exporters.
+/// The size names that the model states for the output, if an input has them
+/// too: exporters make up the others.
 SmallVector<StringRef> LossBuilder::getStatedNames() {
   auto getList = [&](StringRef list) {
     auto entries = editor.getYield()->getAttrOfType<ArrayAttr>(list);
@@ -156,8 +156,8 @@ SmallVector<StringRef> LossBuilder::getStatedNames() {
   return {};
 }
 
-/// What the model calls the sizes of the prediction, the axis of the classes
-/// left out: `--dim` and data then say them once for all inputs.
+/// The model's names for the sizes of the prediction, without the axis of the
+/// classes: `--dim` and data then set them once for all inputs.
 SmallVector<StringRef> LossBuilder::nameSizes(std::optional<int64_t> without) {
   auto type = cast<RankedTensorType>(prediction.getType());
   if (type.hasStaticShape())
@@ -201,8 +201,9 @@ bool LossBuilder::isSoftmaxOverClasses() {
          count(request.classAxis);
 }
 
-/// What goes through an activation twice, or through none, learns something
-/// else; a loss that has the activation is exact where that was rounded.
+/// Checks that the activation is applied exactly once; otherwise the model
+/// would learn something else. If the loss contains the activation, it takes
+/// the operand of the model's one and avoids its rounding.
 void LossBuilder::checkActivation() {
   switch (request.kind->activation) {
   case Activation::Any:
@@ -244,14 +245,14 @@ LogicalResult LossBuilder::checkCount(StringRef what, size_t count,
                  << name << "', got " << count;
 }
 
-/// Scores [batch, sequence, vocabulary] have their classes last, and nothing
-/// but the sizes tells.
+/// Warns of scores [batch, sequence, vocabulary], whose classes are on the last
+/// axis; only the sizes show this.
 void LossBuilder::checkClassAxis(RankedTensorType type, int64_t axis) {
   int64_t last = type.getRank() - 1;
   if (axis != 1 || last < 2 || type.isDynamicDim(last))
     return;
   bool isSequence = type.isDynamicDim(1);
-  // The sizes of what the model looks up are those of a sequence.
+  // Operands of look-ups have the sizes of a sequence.
   for (BlockArgument input : editor.getBlock().getArguments()) {
     auto given = dyn_cast<RankedTensorType>(input.getType());
     isSequence |= given && given.getRank() == last &&
@@ -268,7 +269,8 @@ void LossBuilder::checkClassAxis(RankedTensorType type, int64_t axis) {
                       << "); --class-axis=-1 if the last axis holds them";
 }
 
-/// Labels without the axis of the classes, which is moved behind the batch.
+/// Prepares labels without the axis of the classes; the axis is moved after the
+/// batch.
 FailureOr<LossTerm> LossBuilder::prepareClasses() {
   FailureOr<RankedTensorType> type = getPredictionType();
   if (failed(type))
@@ -380,8 +382,8 @@ static FailureOr<SmallVector<LossRequest>> parseAll(GraphOp graph,
   return requests;
 }
 
-/// Nodes that were made here stay fp32, whatever lists say, and constants are
-/// no parameters.
+/// Marks the nodes made here: they stay fp32 regardless of operator lists, and
+/// constants are not parameters.
 static void markMade(Block &block, const llvm::DenseSet<Operation *> &before) {
   Builder attributes(block.getParentOp()->getContext());
   for (Operation &op : block) {
@@ -393,8 +395,9 @@ static void markMade(Block &block, const llvm::DenseSet<Operation *> &before) {
   }
 }
 
-/// "loss", which inner values of the model give up; another name, with a
-/// warning, where an input, a parameter or an output has it.
+/// Makes the name "loss" available by renaming inner values of the model.
+/// Returns another name, with a warning, if an input, a parameter or an output
+/// has it.
 static std::string freeLossName(GraphOp graph, NodeBuilder &b, Value loss) {
   Block &block = graph.getBody().front();
   SmallVector<Value> fixed(block.getArguments());
@@ -418,7 +421,7 @@ static std::string freeLossName(GraphOp graph, NodeBuilder &b, Value loss) {
   return lossName.str();
 }
 
-/// The loss as the first output, under the name that runs of steps know.
+/// Makes the loss the first output, under the name that the runtime expects.
 static void nameLoss(GraphOp graph, GraphEditor &editor, NodeBuilder &b,
                      Value loss) {
   if (onnxir::getValueName(loss) == lossName &&
@@ -435,8 +438,8 @@ static void nameLoss(GraphOp graph, GraphEditor &editor, NodeBuilder &b,
   editor.addFirstOutput(named);
 }
 
-/// Whether a step is given in the place of a forward model: it has a loss, and
-/// next values of inputs that have first ones.
+/// True if the graph is already a training step: it has a loss, and next values
+/// of inputs that have initial ones.
 static bool isStep(GraphEditor &editor) {
   StringSet<> states;
   for (BlockArgument input : editor.getBlock().getArguments())

@@ -16,16 +16,16 @@
 
 namespace mp {
 
-/// A regular expression of the user's, and what its alternatives are.
+/// A regular expression of the user, and its alternatives.
 class NamePattern {
 public:
-  /// Fails if the text is none, or one that takes too long.
+  /// Fails if the text is not a regular expression, or takes too long to match.
   static llvm::Expected<NamePattern> parse(llvm::StringRef text);
 
   bool matches(llvm::StringRef name) const { return whole.matches(name); }
 
   /// Warns, at `place`, of each alternative that matches none of `names`;
-  /// `label` is what the user calls the list.
+  /// `label` is the user's name of the list.
   void warnOfUnused(mlir::Operation *place, llvm::StringRef label,
                     llvm::ArrayRef<llvm::StringRef> names) const;
 
@@ -34,7 +34,7 @@ private:
 
   std::string text;
   NameRegex whole;
-  /// `a` and `b(c|d)` for `a|b(c|d)`; empty if there is one.
+  /// `a` and `b(c|d)` for `a|b(c|d)`; empty if there is only one.
   std::vector<std::string> alternatives;
 };
 

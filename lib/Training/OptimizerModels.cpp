@@ -1,4 +1,4 @@
-//===- OptimizerModels.cpp - Optimizers that are models of their own ------===//
+//===- OptimizerModels.cpp - Optimizers as separate models ----------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,7 @@
 //
 // The training artifacts of onnxruntime have the optimizer in a second model:
 // one node that updates sequences of parameters and states in place, from a
-// sequence of gradients. Its schema lets it be told to leave them all.
+// sequence of gradients. Its schema has a signal that makes it keep them all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// The number of the operand that `node` may have under this name.
+/// The index of the operand of `node` with this formal name.
 static std::optional<unsigned> findFormal(Operation *node, StringRef name) {
   const OpSchema *schema = getSchema(node);
   if (schema)
@@ -28,13 +28,13 @@ static std::optional<unsigned> findFormal(Operation *node, StringRef name) {
   return std::nullopt;
 }
 
-/// Zero, or NaN where an element is not finite: a scalar.
+/// A scalar: zero, or NaN if an element is not finite.
 static Value addUp(NodeBuilder &b, Value value) {
   Value sum = b.reduceSum(b.scale(value, 0), {}, /*keepDims=*/false);
   return b.castTo(sum, Float32Type::get(b.getContext()));
 }
 
-/// The same of all tensors of a sequence, however many these are.
+/// The same for all tensors of a sequence of any length.
 static Value addUpAll(NodeBuilder &b, Value sequence, Type element) {
   Builder &types = b.getBuilder();
   auto scalar = RankedTensorType::get({}, types.getF32Type());

@@ -1,4 +1,4 @@
-//===- OptimizerRules.cpp - How optimizers update parameters --------------===//
+//===- OptimizerRules.cpp - Update rules of optimizers --------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,7 +34,7 @@ Value ParameterStep::adaptiveDirection(Value from) {
   slots[1] = mean(slots[1], b.mul(from, from), beta2);
   Value first = b.div(slots[0], correction(beta1));
   if (number("mode") == 1) {
-    // The same but for eps, which is added before the correction.
+    // The same except for eps, which is added before the correction.
     Value root = share("root", beta2,
                        [&] { return b.create("Sqrt", {correction(beta2)}); });
     Value second = b.addScalar(b.create("Sqrt", {slots[1]}), number("eps"));
@@ -85,7 +85,7 @@ static Value updateLAMB(ParameterStep &p) {
   Value zero = b.scalarLike(0, norm), one = b.scalarLike(1, norm);
   Value hasBoth = b.create("And", {b.create("Greater", {weightNorm, zero}),
                                    b.create("Greater", {norm, zero})});
-  // What is not taken must not divide by zero.
+  // The branch that is not chosen must not divide by zero.
   Value divisor = b.where(hasBoth, norm, one);
   Value trust = b.where(hasBoth, b.div(weightNorm, divisor), one);
   return p.moveAlong(b.mul(trust, direction));

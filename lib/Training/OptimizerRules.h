@@ -1,4 +1,4 @@
-//===- OptimizerRules.h - How optimizers update parameters ------*- C++ -*-===//
+//===- OptimizerRules.h - Update rules of optimizers ------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,28 +18,28 @@ namespace mp {
 
 /// Values of one step that all parameters of a type share.
 struct StepScalars {
-  /// The learning rate, and the number of the step that this one is (int64).
+  /// The learning rate, and the number of this step (int64).
   mlir::Value learningRate, step;
-  /// What has been made of them, by what it is and its numbers.
+  /// Values computed from them, by kind and numbers.
   std::map<std::tuple<llvm::StringRef, double, double>, mlir::Value> made;
 };
 
 /// One parameter in one step.
 struct ParameterStep {
   NodeBuilder &b;
-  /// Those of the parameter.
+  /// The settings for this parameter.
   const OptimizerSettings &settings;
   mlir::Value weight, gradient;
-  /// In the parameter's type.
+  /// Scalars in the parameter's type.
   StepScalars &scalars;
-  /// The states of the parameter, which become new ones.
+  /// The states of the parameter, which are replaced by their new values.
   llvm::SmallVector<mlir::Value, 2> slots;
 
   double number(llvm::StringRef name) const {
     return settings.numbers.lookup(name);
   }
 
-  /// One value for all parameters of the type.
+  /// A value that all parameters of the type share.
   mlir::Value share(llvm::StringRef name, double number,
                     llvm::function_ref<mlir::Value()> make, double other = 1) {
     mlir::Value &known = scalars.made[{name, number, other}];
@@ -85,13 +85,13 @@ struct ParameterStep {
 
 struct OptimizerRule {
   llvm::StringLiteral name;
-  /// What its states are called, behind the parameter's name.
+  /// The suffixes of its states' names, after the parameter's name.
   llvm::SmallVector<llvm::StringRef, 2> slots;
   std::vector<std::pair<llvm::StringRef, double>> numbers;
   /// The parameter's new value.
   mlir::Value (*update)(ParameterStep &);
-  /// Rows of a table for lookups whose gradient is zero stay as they are, with
-  /// their states.
+  /// Rows of a look-up table whose gradient is zero keep their values and
+  /// states.
   bool isLazy = false;
 };
 

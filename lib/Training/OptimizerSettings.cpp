@@ -1,4 +1,4 @@
-//===- OptimizerSettings.cpp - What is said of an optimizer ---------------===//
+//===- OptimizerSettings.cpp - Settings of an optimizer -------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,7 +26,7 @@ std::string getOptimizerNames() {
       ", ");
 }
 
-/// Decays are shares of one; what is added to a divisor is positive.
+/// Decays are between zero and one; numbers added to a divisor are positive.
 static bool isInRange(StringRef name, double number) {
   if (name == "mode")
     return number == 0 || number == 1;
@@ -34,7 +34,7 @@ static bool isInRange(StringRef name, double number) {
                        : number >= 0 && number < 1;
 }
 
-/// The place of a number that the optimizer does not have.
+/// A hint, for an error, about a number that the optimizer does not have.
 static std::string describeNumber(StringRef key, const OptimizerRule &rule) {
   if (key == "lr" || key == "learning-rate" || key == "learning_rate")
     return "; --lr=X gives the learning rate";
@@ -56,7 +56,7 @@ llvm::Error OptimizerSettings::parse(StringRef text) {
     return llvm::createStringError("optimizer '" + text + "': " + message);
   };
   StringRef name = text.split(':').first, rest = text.split(':').second;
-  // torch and Keras have them as classes: AdamW.
+  // torch and Keras use class names: AdamW.
   const auto *found =
       llvm::find_if(getOptimizerRules(), [&](const OptimizerRule &known) {
         return name.equals_insensitive(known.name);
@@ -95,7 +95,7 @@ llvm::Error OptimizerSettings::addGroup(StringRef given) {
   auto error = [&](const Twine &message) {
     return llvm::createStringError("group '" + text + "': " + message);
   };
-  // A pattern may have colons.
+  // A pattern may contain colons.
   auto [pattern, rest] = text.rsplit(':');
   if (pattern.empty() || !startsWithSetting(rest))
     return error("expected REGEX:key=value,...");

@@ -44,14 +44,14 @@ private:
   NodeBuilder &b;
   const OptimizerSettings &settings;
   SmallVector<std::pair<Value, Value>> gradients;
-  /// Parameters that are tables for lookups, and nothing else.
+  /// Parameters that are used only as look-up tables.
   llvm::DenseSet<Value> tables;
   /// The new value of each parameter.
   SmallVector<Value> nextValues;
   Value learningRate, step;
   llvm::DenseMap<Type, StepScalars> scalars;
   SmallVector<Value> outputs;
-  /// True in the last of the steps that are accumulated; null without.
+  /// True in the last step of an accumulation; null without accumulation.
   Value applies;
 };
 
@@ -61,7 +61,8 @@ BlockArgument OptimizerBuilder::addState(const Twine &name, TypedAttr initial) {
   return editor.addInput(b.getNames().getValueName(name), initial);
 }
 
-/// For each parameter as many states, each called after one of `slots`.
+/// Adds states for each parameter, one for each of `slots`, which are the
+/// suffixes of their names.
 SmallVector<Value> OptimizerBuilder::addZeros(ArrayRef<StringRef> slots) {
   SmallVector<std::pair<StringRef, TypedAttr>> states;
   for (auto [parameter, gradient] : gradients)
@@ -82,8 +83,8 @@ void OptimizerBuilder::addUpdate(Value state, Value next, bool always) {
   outputs.push_back(update.getResult());
 }
 
-/// Gradients become means over so many steps; the sums start again after an
-/// update, whatever they hold.
+/// Averages gradients over several steps; the sums restart after an update,
+/// whatever they contain.
 void OptimizerBuilder::accumulate() {
   b.setBase("accumulate");
   Builder &types = b.getBuilder();
@@ -136,7 +137,7 @@ void OptimizerBuilder::clipNorm() {
         b.reduceSum(b.mul(gradient, gradient), {}, /*keepDims=*/false), f32));
   Value sum = squares.size() == 1 ? squares.front() : b.create("Sum", squares);
   Value norm = b.create("Sqrt", {sum});
-  // As torch has it: a norm of zero divides nothing.
+  // As in torch, a norm of zero must not be a divisor.
   Value factor =
       b.div(b.scalar(settings.clipNorm, f32), b.addScalar(norm, 1e-6));
   factor = b.create("Min", {factor, b.scalar(1, f32)});
@@ -144,7 +145,7 @@ void OptimizerBuilder::clipNorm() {
     gradient = b.mul(gradient, b.castLike(factor, gradient));
 }
 
-/// Those whose gradient is zero: all but what has been looked up.
+/// Keeps the rows whose gradient is zero: all that were not looked up.
 void OptimizerBuilder::keepRows(ParameterStep &step, Value &next,
                                 ArrayRef<Value> states) {
   int64_t rank = *NodeBuilder::getRank(step.gradient);
@@ -152,7 +153,7 @@ void OptimizerBuilder::keepRows(ParameterStep &step, Value &next,
   Value size = b.create("Abs", {step.gradient});
   if (!axes.empty())
     size = b.reduceSum(size, axes, /*keepDims=*/true);
-  // What is not a number is no zero.
+  // NaN is not zero.
   Value isZero = b.create("Equal", {size, b.scalarLike(0, size)});
   next = b.where(isZero, step.weight, next);
   for (auto [slot, state] : llvm::zip(step.slots, states))
@@ -182,7 +183,7 @@ void OptimizerBuilder::update(Value parameter, Value gradient,
     addUpdate(state, value);
 }
 
-/// The first update copies: the average starts where training has.
+/// The first update copies: the average starts at the trained parameters.
 void OptimizerBuilder::average() {
   SmallVector<Value> states = addZeros({"ema"});
   b.setBase("average");

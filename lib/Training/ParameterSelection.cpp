@@ -1,4 +1,4 @@
-//===- ParameterSelection.cpp - What a training step changes --------------===//
+//===- ParameterSelection.cpp - Choice of trained parameters --------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,9 +28,9 @@ StringRef getName(ParameterChoice::State state) {
 
 namespace {
 
-/// Names that a list spells out, and patterns.
+/// The names of a list, and its patterns.
 struct NameList {
-  /// What the user calls it: "freeze", "train-only", "metadata 'KEY'".
+  /// The user's name for it: "freeze", "train-only", "metadata 'KEY'".
   std::string label;
   std::vector<std::string> names, patterns;
   llvm::StringSet<> set;
@@ -71,7 +71,7 @@ private:
   GraphOp graph;
   std::vector<ParameterChoice> &choices;
   llvm::StringMap<size_t> places;
-  /// Of every type.
+  /// Names of initializers of any type.
   llvm::StringSet<> initializers;
 };
 
@@ -137,7 +137,7 @@ LogicalResult Selector::readMetadata(StringRef key, NameList &list) {
   return success();
 }
 
-/// The name is that of a float constant.
+/// Succeeds if the name is that of a float constant.
 LogicalResult Selector::checkName(StringRef name, const NameList &list) {
   if (places.contains(name))
     return success();
@@ -176,8 +176,8 @@ LogicalResult Selector::checkContradiction(const NameList &trained,
 // Decisions
 //===----------------------------------------------------------------------===//
 
-/// What a pattern selects: parameters, or what else it matches if it matches
-/// none of them. Others get a note.
+/// The choices that a pattern selects: parameters, or other matches if no
+/// parameter matches. Other matches otherwise get a note.
 LogicalResult Selector::match(StringRef text, const NameList &list,
                               SmallVector<size_t> &found) {
   auto pattern = llvm::cantFail(NamePattern::parse(text));
@@ -221,7 +221,7 @@ LogicalResult Selector::train(const NameList &list) {
     bool isModels = StringRef(list.label).starts_with("metadata");
     if (wanted.contains(index)) {
       if (!choice.candidate.isReached() && isModels) {
-        // As torch has it: what gets no gradient is left alone.
+        // As in torch, a parameter without gradient is left alone.
         choice.state = ParameterChoice::Frozen;
         choice.reason = choice.candidate.getReason();
         continue;
@@ -245,7 +245,7 @@ LogicalResult Selector::freeze(const NameList &list) {
   SmallVector<size_t> wanted;
   for (const std::string &name : list.names) {
     auto place = places.find(name);
-    // Buffers of integers are on torch's lists, too.
+    // torch's lists also contain integer buffers.
     if (place != places.end())
       wanted.push_back(place->second);
     else if (!initializers.contains(name))
@@ -273,7 +273,7 @@ LogicalResult Selector::run(const ParameterRequest &request) {
   if (failed(read(request.trainOnly, trained)) ||
       failed(read(request.freeze, frozen)))
     return failure();
-  // Flags take the place of what the model says.
+  // Flags replace the model's own lists.
   if (trained.isEmpty() && (failed(readMetadata(parametersKey, parameters)) ||
                             failed(readMetadata(buffersKey, buffers))))
     return failure();

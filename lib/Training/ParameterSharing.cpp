@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Exporters keep one initializer for all that hold the same elements. What is
-// shared with content was shared by the model (an embedding and a head); zeros
-// and ones are first values of parameters that have nothing to do with each
-// other.
+// Exporters keep one initializer for all that hold the same elements. An
+// initializer with other contents was shared by the model (an embedding and a
+// head); zeros and ones are initial values of parameters that are unrelated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,7 +58,7 @@ static bool isTransposeOf(Operation *lhs, Operation *rhs) {
   return true;
 }
 
-/// `second` becomes `first`, or its transpose.
+/// Replaces `second` by `first`, or by its transpose.
 static void replaceBy(InitializerOp first, InitializerOp second,
                       bool isTransposed, NodeBuilder &builder) {
   Value value = first.getResult();
@@ -155,8 +154,8 @@ findUntiedCopies(ArrayRef<ParameterChoice> choices) {
 // Modules
 //===----------------------------------------------------------------------===//
 
-/// The Identity through which a use goes: torch's older exporter leaves one for
-/// each parameter that it has merged, under the parameter's name.
+/// The Identity before a use: torch's older exporter leaves one for each
+/// parameter that it has merged, under the parameter's name.
 static Operation *getAlias(const ParameterUse &use) {
   Operation *op = use.origin ? use.origin->getOwner() : nullptr;
   bool isAlias =
@@ -166,28 +165,29 @@ static Operation *getAlias(const ParameterUse &use) {
 
 namespace {
 
-/// Tells calls of one module from two modules.
+/// Distinguishes calls of one module from two modules.
 class Modules {
 public:
   explicit Modules(GraphOp graph);
 
-  /// Indices of uses by module, in order; uses without a role are left out.
-  /// With `byOwner`, those that names give to one module are not told apart.
+  /// Groups indices of uses by module, in order; uses without a role are
+  /// omitted. With `byOwner`, uses that belong to one module by name are one
+  /// group.
   std::vector<SmallVector<size_t>> group(const ParameterCandidate &candidate,
                                          bool byOwner = false) const;
-  /// True where names say that a use is of the candidate's own module.
+  /// True if names show that a use is in the candidate's own module.
   bool isOwn(const ParameterCandidate &candidate,
              const ParameterUse &use) const {
     return !getAlias(use) && owners.find(candidate, use).kind == UseOwner::Own;
   }
 
 private:
-  /// Two uses are of one module if one of these is equal.
+  /// Two uses are in one module if any of their keys are equal.
   SmallVector<std::string> getKeys(const ParameterCandidate &candidate,
                                    const ParameterUse &use, bool byOwner) const;
 
   UseOwners owners;
-  /// Scopes of modules that hold others.
+  /// Scopes of modules that contain others.
   llvm::StringSet<> containers;
 };
 
@@ -215,9 +215,9 @@ SmallVector<std::string> Modules::getKeys(const ParameterCandidate &candidate,
   auto number = [](const void *address) {
     return Twine(reinterpret_cast<uintptr_t>(address)).str();
   };
-  // What goes through one operand cannot be told apart.
+  // Uses through the same operand cannot be told apart.
   addKey("use", number(use.origin));
-  // An alias is there because the parameter had another name.
+  // An alias exists because the parameter had another name.
   if (getAlias(use))
     return keys;
   UseOwner owner = byOwner ? owners.find(candidate, use) : UseOwner();
@@ -226,10 +226,10 @@ SmallVector<std::string> Modules::getKeys(const ParameterCandidate &candidate,
     return keys;
   }
   std::string scope = getModuleScope(use.node);
-  // A module that holds others may have several parameters of its own.
+  // A module that contains others may have several parameters of its own.
   if (!scope.empty() && !containers.contains(scope))
     addKey("scope", scope);
-  // A second call has another number, behind the same weights.
+  // A second call has another number, after the same weights.
   if (Value weight = findWeightBefore(use.node))
     addKey("call", withoutCallNumbers(scope) + ":" +
                        number(weight.getAsOpaquePointer()));
@@ -274,7 +274,7 @@ public:
         builder(OpBuilder::atBlockBegin(&graph.getBody().front())),
         names(graph->getParentOfType<ModuleOp>()) {}
 
-  /// Copies of the choice's constant, behind it.
+  /// Splits the choice: copies of its constant, inserted after it.
   std::vector<ParameterChoice> split(ParameterChoice &choice, bool byOwner);
   std::vector<std::string> getSharers(const ParameterCandidate &candidate);
 
@@ -320,7 +320,8 @@ std::string Splitter::getName(const ParameterCandidate &candidate,
   return scope + "." + leaf.str();
 }
 
-/// The group that keeps the name: the one that it speaks of, or the first.
+/// The group that keeps the name: the group whose module the name refers to, or
+/// the first.
 size_t Splitter::findKeeper(const ParameterCandidate &candidate,
                             ArrayRef<SmallVector<size_t>> groups) const {
   for (auto [index, group] : llvm::enumerate(groups))
@@ -336,7 +337,7 @@ ParameterChoice Splitter::copy(ParameterChoice &from, ArrayRef<size_t> uses,
                                const Twine &wanted) {
   ParameterCandidate &candidate = from.candidate;
   TypedAttr value = getElements(candidate.constant);
-  // The copy takes the name of the alias whose place it takes.
+  // The copy takes the name of the alias that it replaces.
   Operation *alias = getAlias(candidate.uses[uses.front()]);
   StringRef name = alias ? onnxir::getValueName(alias->getResult(0))
                          : names.getValueName(wanted);
@@ -400,7 +401,7 @@ LogicalResult splitParameters(GraphOp graph, const ParameterRequest &request,
                               std::vector<ParameterChoice> &choices) {
   std::vector<std::pair<NameRegex, bool>> patterns;
   ArrayRef<std::string> untie = request.untie;
-  // A list says what the parameters are: nothing is made of them.
+  // A list fixes the parameters: none are added.
   bool isListed =
       getModelMetadata(graph->getParentOfType<ModuleOp>(), parametersKey)
           .has_value();

@@ -1,4 +1,4 @@
-//===- ParameterTable.cpp - What is trained, for the reader ---------------===//
+//===- ParameterTable.cpp - Table of trained parameters -------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

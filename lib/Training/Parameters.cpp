@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Elements are read where they are mapped, in chunks: a first loop without a
-// branch finds out whether a chunk holds what is looked for.
+// Elements are read where they are mapped, in chunks. A first loop without a
+// branch tests whether a chunk has a NaN or an infinity.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +26,8 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// The index of the first element whose bits of the exponent are all set; data
-/// in a file may lie at any offset.
+/// The index of the first element whose exponent bits are all set; data in a
+/// file may have any alignment.
 template <typename Bits>
 static std::optional<int64_t> findSpecial(ArrayRef<char> bytes, Bits exponent) {
   auto isSpecial = [&](size_t index) {
@@ -74,7 +74,7 @@ static std::optional<int64_t> findSpecial(TypedAttr value) {
   }
 }
 
-/// "[1, 2]", where an element is in a tensor of this shape.
+/// The index of an element in a tensor of this shape: "[1, 2]".
 static std::string formatPlace(ArrayRef<int64_t> shape, int64_t index) {
   SmallVector<std::string> places;
   for (int64_t size : llvm::reverse(shape)) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What follows the last colon of a flag: "beta=0.5,weights=1,2,3". A part
-// without `=` continues the value before it.
+// Parses the text after the last colon of a flag: "beta=0.5,weights=1,2,3". A
+// part without `=` continues the value before it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,17 +26,17 @@ struct Setting {
   llvm::StringRef key, value;
 };
 
-/// Without the braces around it, where there are some.
+/// The text without surrounding braces.
 llvm::StringRef stripBraces(llvm::StringRef text);
 
-/// True if `text` begins as a list of settings does.
+/// True if `text` begins with a setting.
 bool startsWithSetting(llvm::StringRef text);
 llvm::SmallVector<Setting> splitSettings(llvm::StringRef text);
 
-/// A finite number.
+/// Reads a finite number.
 std::optional<double> parseNumber(llvm::StringRef text);
-/// Finite numbers with commas between them, or @FILE: text with a number a
-/// line, or an .npy. At least one.
+/// Reads finite numbers separated by commas, or @FILE: text with a number a
+/// line, or an .npy. There must be at least one.
 llvm::Expected<std::vector<double>> parseNumbers(llvm::StringRef text);
 
 } // namespace mp

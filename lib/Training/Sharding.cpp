@@ -1,12 +1,12 @@
-//===- Sharding.cpp - Optimizers that ranks share -------------------------===//
+//===- Sharding.cpp - Sharded optimizers ----------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// From each reduced gradient on, the nodes of its update are found; then they
-// are made to compute a line of elements, the rank's range, in place of the
+// The nodes of an update are found from its reduced gradient on; then they are
+// changed to compute a vector of elements, the rank's range, instead of the
 // parameter's shape.
 //
 //===----------------------------------------------------------------------===//
@@ -29,14 +29,14 @@ namespace mp {
 
 namespace {
 
-/// What becomes of one gradient.
+/// The nodes that process one gradient.
 struct Update {
   AllReduceOp gradient;
   /// Nodes that compute elements, in the order of the block.
   llvm::SetVector<Operation *> nodes;
   /// Nodes that add up all elements of one of these, or of the gradient.
   llvm::SetVector<Operation *> sums;
-  /// Operands of the yield that are new states, and these.
+  /// Operands of the yield that are new states, with these states.
   SmallVector<std::pair<OpOperand *, BlockArgument>> states;
 };
 
@@ -68,8 +68,8 @@ private:
   OpBuilder b;
   const ShardSettings &settings;
   llvm::StringMap<BlockArgument> inputs;
-  /// Of the parameter that is being sharded: its type, that of a range of it,
-  /// and ranges of values that are there as a whole.
+  /// The parameter that is being sharded: its type, the type of a range of it,
+  /// and ranges of values that exist as a whole.
   RankedTensorType type, rangeType;
   int64_t first = 0;
   llvm::DenseMap<Value, Value> ranges;
@@ -77,7 +77,7 @@ private:
   llvm::MapVector<Value, SmallVector<AllReduceOp>> sums;
   int64_t numBuckets = 0;
   llvm::DenseMap<BlockArgument, ShardedState> found;
-  /// What states start with, and will start with.
+  /// Initial values of states, before and after sharding.
   llvm::StringMap<DenseElementsAttr> defaults;
   SmallVector<std::pair<BlockArgument, TypedAttr>> changed;
 };
@@ -98,24 +98,24 @@ Sharder::Sharder(ModuleOp module, GraphOp graph, const ShardSettings &settings)
 }
 
 //===----------------------------------------------------------------------===//
-// What belongs to an update
+// Nodes of an update
 //===----------------------------------------------------------------------===//
 
-/// Of the parameter's shape.
+/// True if the value has the parameter's shape.
 bool Sharder::isAlike(Value value, RankedTensorType type) const {
   auto own = dyn_cast<RankedTensorType>(value.getType());
   return own && own.getShape() == type.getShape();
 }
 
-/// A line with it is a line.
+/// True for a value with one element, which broadcasts to a vector.
 static bool isScalar(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.getRank() <= 1 && type.hasStaticShape() &&
          type.getNumElements() == 1;
 }
 
-/// Each element of its result depends on elements at the same place, and on
-/// scalars.
+/// True if each element of the result depends on elements at the same position,
+/// and on scalars.
 bool Sharder::isElementwise(Operation *node, RankedTensorType type) const {
   const OperatorTraits &traits = getOperatorTraits(node);
   const OpSchema *schema = getSchema(node);
@@ -129,7 +129,7 @@ bool Sharder::isElementwise(Operation *node, RankedTensorType type) const {
          });
 }
 
-/// Over all elements, to one without axes.
+/// True for a sum over all elements, with a result without axes.
 bool Sharder::isSum(Operation *node) const {
   const OperatorTraits &traits = getOperatorTraits(node);
   if (!traits.reduces() || (traits.math != OperatorMath::Sum &&
@@ -142,8 +142,8 @@ bool Sharder::isSum(Operation *node) const {
          getInt(node, "noop_with_empty_axes", 0) == 0;
 }
 
-/// Where batches are accumulated, sums of a rank's own batches are kept until
-/// they are reduced: what reads them whatever they are behind that.
+/// True for the use that keeps an accumulated sum whole: Where passes on the
+/// sum of a rank's own batches until it is reduced.
 bool Sharder::isWhole(OpOperand &use, AllReduceOp gradient) const {
   Operation *node = use.getOwner();
   return gradient.getCondition() && isStandardOp(node, "Where") &&
@@ -152,7 +152,7 @@ bool Sharder::isWhole(OpOperand &use, AllReduceOp gradient) const {
          isScalar(node->getOperand(1));
 }
 
-/// With what is computed for the update alone, such as decayed moments.
+/// Adds nodes that only this update needs, such as those of decayed moments.
 void Sharder::addSources(Update &update, RankedTensorType type) const {
   SmallVector<Operation *> left(update.nodes.getArrayRef());
   while (!left.empty())
@@ -211,7 +211,7 @@ bool Sharder::find(Update &update) const {
   return !update.states.empty();
 }
 
-/// Whether nothing but the update reads it.
+/// True if only the update reads the state.
 bool Sharder::isApart(const Update &update, BlockArgument state) const {
   DenseElementsAttr value = defaults.lookup(onnxir::getValueName(state));
   return value && value.isSplat() &&
@@ -224,7 +224,7 @@ bool Sharder::isApart(const Update &update, BlockArgument state) const {
 // Ranges
 //===----------------------------------------------------------------------===//
 
-/// Of a value that is whole; other ones stay as they are.
+/// The range of a value that is whole; other values are returned unchanged.
 Value Sharder::getRange(Value value) {
   if (isa<NoneType>(value.getType()) || !isAlike(value, type))
     return value;
@@ -272,7 +272,7 @@ void Sharder::shard(Update &update) {
   gather(update);
 }
 
-/// Sums over ranges become sums over all.
+/// Turns sums over ranges into sums over all elements.
 void Sharder::addSums(Update &update) {
   for (Operation *node : update.sums) {
     node->setOperand(0, getRange(node->getOperand(0)));
@@ -287,7 +287,7 @@ void Sharder::addSums(Update &update) {
   }
 }
 
-/// Whether the forward and the backward pass read it in bf16.
+/// True if the forward and the backward pass read it in bf16.
 bool Sharder::isReadInBF16(BlockArgument parameter) const {
   return cast<RankedTensorType>(parameter.getType()).getElementType().isF32() &&
          llvm::all_of(parameter.getUsers(), [](Operation *user) {
@@ -301,7 +301,7 @@ bool Sharder::isReadInBF16(BlockArgument parameter) const {
          });
 }
 
-/// New parameters, from ranges of them.
+/// Gathers new parameters from their ranges.
 void Sharder::gather(Update &update) {
   for (auto [next, state] : update.states) {
     if (found.contains(state))
@@ -327,8 +327,8 @@ void Sharder::gather(Update &update) {
   }
 }
 
-/// Sums travel together, and are needed at once; parameters in the order of the
-/// yield.
+/// Sums share a bucket, and are needed at once; parameters are gathered in the
+/// order of the yield.
 void Sharder::fillBuckets() {
   auto fill = [&](ArrayRef<AllReduceOp> ops) {
     for (AllReduceOp op : ops) {

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The formulas of the operators' specification: R the learning rate, T the
-// update count, then as many tensors X as there are gradients G of them and
-// states of each kind. Results come in the order of X and the states.
+// The formulas follow the operators' specification: R is the learning rate, T
+// the update count; then come tensors X, and as many gradients G and states of
+// each kind. Results come in the order of X and the states.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,7 @@ struct TensorUpdate {
     Value zero = b.scalarLike(0, count);
     return b.create("Not", {b.create("Greater", {count, zero})});
   }
-  /// 1 - rate^T, whatever number the rate is.
+  /// 1 - rate^T, for any rate.
   Value correction(double rate) {
     if (!(rate >= 0 && rate < 1))
       return b.sub(b.scalarLike(1, count),
@@ -100,7 +100,7 @@ static Value updateAdam(TensorUpdate &u) {
                       b.scale(b.mul(gradient, gradient), 1 - beta));
   Value root =
       b.addScalar(b.create("Sqrt", {u.states[1]}), u.number("epsilon"));
-  // Both factors are zero where the count is; they are not taken then.
+  // Both factors are zero if the count is; they are not used then.
   Value first = u.isFirst();
   Value divisor = b.where(first, b.scalarLike(1, u.rate), u.correction(alpha));
   Value factor = b.create("Sqrt", {u.correction(beta)});
@@ -115,7 +115,7 @@ static constexpr StandardOptimizer optimizers[] = {
     {"Adam", 2, updateAdam},
     {"Momentum", 1, updateMomentum}};
 
-/// Floats, but for the count of steps.
+/// Succeeds if all operands are floats, except for the count of steps.
 static LogicalResult checkTypes(Operation *node) {
   for (OpOperand &operand : node->getOpOperands()) {
     Type element = getTensorElementType(operand.get().getType());
@@ -186,7 +186,7 @@ static LogicalResult expand(NodeBuilder &b, Operation *node,
   return success();
 }
 
-/// Only the main graph has states, and names that Gradient can ask for.
+/// Only the main graph has states, and names that Gradient can use.
 static LogicalResult checkNested(GraphOp graph) {
   WalkResult result = graph.walk([](Operation *op) {
     if (!isNode(op) || getDomain(op) != "ai.onnx.preview.training")

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Ranks have batches of one size, so that means over ranks of means are means
-// over all rows. The variance is the mean square of what differs from the mean
-// of all: two reductions one after the other, and nothing cancels. Gradients
-// need two means more, in one bucket.
+// Ranks have batches of one size, so means over ranks of means are means over
+// all rows. The variance is the mean square of the differences from the mean of
+// all rows. It takes two reductions one after the other, and nothing cancels.
+// Gradients need two more means, in one bucket.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +51,7 @@ private:
   OpBuilder builder;
   int64_t numBuckets = 0;
 
-  /// By the node's operand and its epsilon.
+  /// Indexed by the node's operand and its epsilon.
   std::map<std::pair<void *, double>, Normalized> known;
 };
 } // namespace
@@ -138,7 +138,7 @@ void Synchronizer::differentiate(Operation *node, const Normalized &norm) {
   Value rest = b.sub(b.sub(gradient, means[0]), b.mul(norm.values, means[1]));
   Value slope = b.mul(norm.factor, spread(node->getOperand(2), rank));
   replace(node, 0, b.mul(rest, slope));
-  // Of a rank's own rows: they are reduced as other gradients are.
+  // Sums over a rank's own rows; they are reduced like other gradients.
   replace(node, 1, b.reduceSum(product, axes, false));
   replace(node, 2, b.reduceSum(gradient, axes, false));
 }
@@ -162,7 +162,7 @@ LogicalResult Synchronizer::run() {
   }
   for (Operation *node : llvm::reverse(done))
     node->erase();
-  // Statistics of a rank's own rows, as the backward pass had them.
+  // Nothing reads the statistics of a rank's own rows any more.
   for (Operation &node :
        llvm::make_early_inc_range(llvm::reverse(editor.getBlock())))
     if (isNode(&node) && node.use_empty())

@@ -1,4 +1,4 @@
-//===- TrainingInfo.cpp - The ONNX standard's training --------------------===//
+//===- TrainingInfo.cpp - The standard's training_info --------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -54,7 +54,7 @@ private:
   NodeBuilder &b;
   TrainingOp training;
   int64_t number;
-  /// What the main graph, and what has moved into it, defines.
+  /// Values of the main graph, and of the algorithm moved into it.
   llvm::StringMap<Value> values;
   /// Initializers that are the defaults of inputs.
   llvm::StringSet<> defaults;
@@ -213,7 +213,7 @@ LogicalResult TrainingInliner::bindUpdates() {
     auto update = UpdateOp::create(b.getBuilder(), training.getLoc(), expected,
                                    state, next, Value(), false,
                                    b.getBuilder().getI64IntegerAttr(number));
-    // Often the value has the name already that the next state is to have.
+    // The value often already has the name of the next state.
     std::string nextName = (key + "_new").str();
     if (auto result = dyn_cast<OpResult>(next);
         result && onnxir::getValueName(next) == nextName) {
@@ -228,7 +228,7 @@ LogicalResult TrainingInliner::bindUpdates() {
   if (bound.empty())
     return error() << "no update_binding: nothing would be trained";
   editor.addOutputs(updates);
-  // What is not bound is for the user: a loss.
+  // Outputs without a binding, such as a loss, are results for the user.
   ValueRange known = editor.getYield().getValues();
   llvm::DenseSet<Value> results(known.begin(), known.end());
   for (auto [name, value] : llvm::zip(outputNames, outputs))

@@ -8,9 +8,9 @@
 // Reverse-mode differentiation of a block: nodes are visited from the last to
 // the first, and the rule of each (lib/Autodiff/Rules, by family) turns the
 // gradients of its results into those of its operands. A gradient has the type
-// of its value. Rules write the com.microsoft training vocabulary where it has
-// an op, and standard ops elsewhere; they expect the forms that ops have at
-// opset `minDifferentiableOpset` or later.
+// of its value. Rules use the com.microsoft training vocabulary if it has a
+// suitable op, and standard ops otherwise; they expect the forms that ops have
+// at opset `minDifferentiableOpset` or later.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,16 +25,16 @@
 
 namespace mp {
 
-/// From here on every axis and size is an input (Reduce*, Split ...).
+/// From this opset on, every axis and size is an input (Reduce*, Split ...).
 inline constexpr int64_t minDifferentiableOpset = 18;
 
-/// What the user decides of gradients.
+/// The user's options for gradients.
 struct GradientOptions {
-  /// They pass pairs of QuantizeLinear and DequantizeLinear.
+  /// If true, gradients pass pairs of QuantizeLinear and DequantizeLinear.
   bool straightThrough = false;
 };
 
-/// What rules see of the node that they differentiate.
+/// A rule's view of the node that it differentiates.
 class NodeAdjoint : public NodeView {
 public:
   NodeAdjoint(NodeBuilder &builder, mlir::Operation *node,
@@ -56,24 +56,26 @@ public:
   mlir::Value grad(unsigned index = 0) const {
     return index < gradients.size() ? gradients[index] : mlir::Value();
   }
-  /// The same, or zeros.
+  /// The gradient of result `index`, or zeros.
   mlir::Value gradOrZeros(unsigned index);
 
-  /// Result `index`; the node gets it, of this type, if it lacks it. Of several
-  /// results the last one comes first: the others then have a place already.
+  /// Returns result `index`; if the node lacks it, it is added with this type.
+  /// If several are required, the last one must come first: this adds the
+  /// others too.
   mlir::Value require(unsigned index, mlir::Type type);
-  /// The nodes that had fewer results.
+  /// The nodes that were replaced by nodes with more results.
   llvm::ArrayRef<mlir::Operation *> getReplaced() const { return replaced; }
 
-  /// True if the gradient of operand `index` is asked for.
+  /// True if the gradient of operand `index` is requested.
   bool wants(unsigned index) const {
     return has(index) && wants(node->getOperand(index));
   }
-  /// The same of a value that the node's regions capture.
+  /// True if the gradient of a value that the node's regions capture is
+  /// requested.
   bool wants(mlir::Value value) const { return wanted.contains(value); }
 
-  /// States the gradient of operand `index`; nothing happens if it is not
-  /// wanted. Called twice for one operand, the gradients add up.
+  /// Adds a gradient of operand `index`, if it is wanted. Several gradients of
+  /// one operand are summed.
   void set(unsigned index, mlir::Value gradient) {
     if (wants(index))
       set(node->getOperand(index), gradient);
@@ -84,7 +86,7 @@ public:
   }
 
   /// Adds results to the node, for the backward pass to use; returns the node
-  /// that takes its place.
+  /// that replaces it.
   mlir::Operation *extendNode(llvm::ArrayRef<mlir::Type> types) {
     replaced.push_back(node);
     return node = b.extend(node, types);
@@ -97,69 +99,69 @@ private:
   llvm::SmallVector<mlir::Operation *, 1> replaced;
 };
 
-/// Writes the gradients of a node's wanted operands; its results have one
-/// gradient at least.
+/// Computes the gradients of a node's wanted operands; at least one of its
+/// results has a gradient.
 using GradientFn = mlir::LogicalResult (*)(NodeAdjoint &);
 
 struct GradientRule {
   /// Qualified: "Relu", "com.microsoft.Gelu".
   llvm::StringLiteral op;
-  /// Null: the gradient is zero (or nowhere defined) by the op's nature.
+  /// Null if the gradient is always zero (or not defined).
   GradientFn apply;
 };
 
 /// The rule for the operator of `node`; null if there is none.
 const GradientRule *findGradientRule(mlir::Operation *node);
 
-/// Gradients by value, in the order in which they were asked for.
+/// Gradients by value, in the order of the request.
 using Gradients = llvm::MapVector<mlir::Value, mlir::Value>;
 
 struct DifferentiationRequest {
-  /// Nodes are differentiated in here; gradients go to its end, before what
-  /// ends it, or where `builder` stands if `appends` is false.
+  /// The block whose nodes are differentiated. Gradients are added before its
+  /// terminator, or where `builder` stands if `appends` is false.
   mlir::Block *block = nullptr;
   /// Values in the block and their gradients.
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> seeds;
   /// Values in the block, or from outside, whose gradients are wanted.
   llvm::SmallVector<mlir::Value> wanted;
   GradientOptions options;
-  /// What is wanted are the parameters of a model: errors may say which of
-  /// them to freeze.
+  /// The wanted values are parameters of a model: errors may say which of them
+  /// to freeze.
   bool trains = false;
 };
 
 /// Differentiates where `builder` stands. Values that the seeds do not depend
-/// on have no gradient. Nodes on the way that have no rule are first written in
-/// others (see expandFunctions); where that makes new values of those in
-/// `request`, it holds the new ones afterwards, as it does where nodes got more
-/// results. Fails with an error that names
-/// the node without a rule, and a path from the loss through it.
+/// on have no gradient. Nodes on the path without a rule are first replaced by
+/// other nodes (see expandFunctions). If values of `request` are replaced,
+/// because of this or because a node gets more results, `request` holds the new
+/// values afterwards. Fails with an error that names the node without a rule,
+/// and a path from the loss through it.
 mlir::FailureOr<Gradients> differentiate(NodeBuilder &builder,
                                          DifferentiationRequest &request);
 
-/// The values that depend on `from`, and these, as far as gradients flow
+/// The values that depend on `from`, including these, as far as gradients flow
 /// through the nodes of `block`.
 llvm::DenseSet<mlir::Value> findDependents(mlir::Block &block,
                                            llvm::ArrayRef<mlir::Value> from);
 
-/// The nodes that depend on what is wanted and that the seeds depend on, from
+/// The nodes that depend on wanted values and on which the seeds depend, from
 /// the last to the first.
 llvm::SmallVector<mlir::Operation *>
 findNodesOnPath(const DifferentiationRequest &request);
 
-/// Writes nodes that depend on what is wanted, and the seeds on them, in other
-/// nodes where they have no rule: by their decomposition, or as the functions
+/// Replaces nodes without a rule that depend on wanted values, and on which the
+/// seeds depend, by other nodes: by their decomposition, or by the functions
 /// that define them.
 mlir::LogicalResult expandFunctions(NodeBuilder &builder,
                                     DifferentiationRequest &request);
 
 /// The values that regions of `op` use and do not define, in order.
 llvm::SetVector<mlir::Value> getCaptured(mlir::Operation *op);
-/// These, the operands, and what was rounded to an operand: all that `op` may
-/// have a gradient for.
+/// All values that `op` may have a gradient for: captured values, the operands,
+/// and values that were rounded to an operand.
 llvm::SetVector<mlir::Value> getGradientInputs(mlir::Operation *op);
-/// What a QuantizeLinear has turned into the operand of `node`, if that is a
-/// DequantizeLinear behind it; null otherwise.
+/// The value that a QuantizeLinear has turned into the operand of `node`, if
+/// `node` is the DequantizeLinear after it; null otherwise.
 mlir::Value getRoundedSource(mlir::Operation *node);
 
 /// False for an Identity that a pass has marked.
@@ -167,8 +169,9 @@ bool passesGradients(mlir::Operation *node);
 
 /// True if the value can have a gradient: it is a tensor of floats.
 bool isDifferentiable(mlir::Value value);
-/// The same, or it holds such tensors: a sequence, an optional; or nobody knows
-/// what it is. Gradients would flow through it, but no rule knows how.
+/// True if the value can have a gradient, contains such tensors (a sequence, an
+/// optional), or has an unknown type. Gradients would flow through it, but no
+/// rule supports it.
 bool holdsDifferentiable(mlir::Value value);
 
 } // namespace mp

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every operator of the com.microsoft training vocabulary that the gradient
-// rules or onnxruntime's training graphs use, written in standard ONNX ops of
+// Decomposes every operator of the com.microsoft training vocabulary that the
+// gradient rules or onnxruntime's training graphs use into standard ONNX ops of
 // opset 13 or later. Nonlinear functions of 16-bit values are computed in fp32
-// between casts: a chain of roundings is what the one op does not have.
+// between casts, since the single op does not round in between either.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 
 namespace mp {
 
-/// One node that is written in others, which go in front of it.
+/// A node that is replaced by other nodes, which are inserted before it.
 class NodeDecomposition : public NodeView {
 public:
   NodeDecomposition(NodeBuilder &builder, mlir::Operation *node)
@@ -32,15 +32,15 @@ public:
   mlir::Value in(unsigned index) const {
     return has(index) ? node->getOperand(index) : mlir::Value();
   }
-  /// A 16-bit float operand as fp32, others as they are.
+  /// The operand, as fp32 if it is a 16-bit float.
   mlir::Value wide(unsigned index);
-  /// True if result `index` is there and has uses.
+  /// True if result `index` exists and has uses.
   bool wants(unsigned index = 0) const {
     return hasResult(node, index) && !node->getResult(index).use_empty();
   }
   mlir::Value out(unsigned index = 0) const { return node->getResult(index); }
 
-  /// `value` takes the place of result `index`, cast to its element type.
+  /// Replaces result `index` by `value`, cast to its element type.
   void replace(unsigned index, mlir::Value value);
   void replace(mlir::Value value) { replace(0, value); }
 };
@@ -49,19 +49,18 @@ struct Decomposition {
   /// Qualified: "com.microsoft.ReluGrad".
   llvm::StringLiteral op;
   mlir::LogicalResult (*apply)(NodeDecomposition &);
-  /// Turns into matrix products or convolutions, which the precision passes
-  /// should see as such.
+  /// True if the op becomes matrix products or convolutions, which the
+  /// precision passes should treat as such.
   bool isContraction = false;
 };
 
 /// The decomposition of the operator of `node`; null if there is none.
 const Decomposition *findDecomposition(mlir::Operation *node);
 
-/// True for the recurrent operators of the default domain, which turn into
-/// Scan.
+/// True for the recurrent operators of the default domain, which become a Scan.
 bool isRecurrent(mlir::Operation *node);
 
-/// Writes `node` in standard ops and erases it.
+/// Replaces `node` by standard ops.
 mlir::LogicalResult decompose(NodeBuilder &builder, mlir::Operation *node,
                               const Decomposition &decomposition);
 

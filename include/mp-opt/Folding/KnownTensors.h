@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Models compute sizes, and what depends on them, by nodes. Where sizes are
-// known, so is what such nodes yield; an element may be known beside one that
-// is not, as in the shape of a batch of unknown size. Integers and booleans
-// only: floats may be weights.
+// Models compute sizes, and values that depend on them, with nodes. If sizes
+// are known, the results of such nodes can be computed. An element may be known
+// although another one is not, as in the shape of a batch of unknown size. Only
+// integers and booleans are tracked: floats may be weights.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@
 
 namespace mp {
 
-/// A small tensor of integers or booleans, in row-major order; elements that
-/// are not known are absent.
+/// A small tensor of integers or booleans, in row-major order; unknown elements
+/// are absent.
 struct KnownTensor {
   using Element = std::optional<int64_t>;
 
@@ -29,23 +29,24 @@ struct KnownTensor {
 
   /// True if every element is known.
   bool isComplete() const;
-  /// The one element, if there is one only and it is known.
+  /// The element, if there is only one and it is known.
   Element getSingle() const;
   /// The tensor as a constant of the element type; it must be complete.
   mlir::DenseElementsAttr toAttr(mlir::Type elementType) const;
 };
 
-/// What is known of values. Nodes are visited in order.
+/// The known elements of values. Nodes are visited in order.
 class KnownTensors {
 public:
-  /// `outer` holds what is known of values outside of a subgraph.
+  /// `outer` holds the known elements of values outside of a subgraph.
   explicit KnownTensors(const KnownTensors *outer = nullptr) : outer(outer) {}
 
-  /// Finds what is known of the results of `op`, from what is known of its
-  /// operands and their types.
+  /// Computes the known elements of the results of `op` from those of its
+  /// operands and from types.
   void visit(mlir::Operation *op);
 
-  /// What is known of `value`; null if nothing is, or if it is not small.
+  /// The known elements of `value`; null if none are known, or if it is not
+  /// small.
   const KnownTensor *lookup(mlir::Value value) const;
   void set(mlir::Value value, KnownTensor tensor) {
     tensors[value] = std::move(tensor);

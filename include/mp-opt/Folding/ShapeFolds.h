@@ -17,19 +17,19 @@ namespace mp {
 
 using EstimatedShape = std::optional<llvm::SmallVector<int64_t>>;
 
-/// A node whose result's sizes its type does not say.
+/// A node with a result whose sizes do not follow from its type.
 struct ShapeQuestion {
   NodeView node;
-  /// The number of the result.
+  /// The index of the result.
   unsigned result;
-  /// The sizes of an operand; absent where nobody knows them.
+  /// Returns the sizes of an operand; absent if they are unknown.
   llvm::function_ref<EstimatedShape(mlir::Value)> getShape;
-  /// The integers that the model computes, sizes among them.
+  /// Known integers of the model, including sizes.
   const KnownTensors &known;
 };
 
-/// The sizes of the result; absent where they do not follow from sizes and
-/// integers that are known.
+/// The sizes of the result; absent if they do not follow from known sizes and
+/// integers.
 EstimatedShape estimateShape(const ShapeQuestion &question);
 
 } // namespace mp

@@ -16,18 +16,18 @@
 
 namespace mp {
 
-/// "bf16", "fp16", "f32": how names and remarks write an element type.
+/// The name of an element type in names and remarks: "bf16", "fp16", "f32".
 llvm::StringRef getPrecisionName(mlir::Type elementType);
 
-/// Makes casts with unique names.
+/// Creates casts with unique names.
 class CastBuilder {
 public:
   explicit CastBuilder(mlir::ModuleOp module);
 
-  /// A cast of `value` to `elementType` right after the definition of
+  /// Creates a cast of `value` to `elementType` right after the definition of
   /// `value`, called `<value>_cast_<type>`.
   mlir::OpResult create(mlir::Value value, mlir::Type elementType);
-  /// The same at the builder's place.
+  /// The same where `builder` stands.
   mlir::OpResult create(mlir::OpBuilder &builder, mlir::Value value,
                         mlir::Type elementType);
   UniqueNames &getNames() { return names; }
@@ -41,7 +41,7 @@ private:
   struct Keys {
     mlir::StringAttr inserted, name, results, to;
   } keys;
-  /// What `to` is, by who imports the opset, and the type.
+  /// The attribute `to`, by the scope that imports the opset and the type.
   llvm::DenseMap<std::pair<mlir::Operation *, mlir::Type>, mlir::Attribute>
       targets;
 };
@@ -49,14 +49,14 @@ private:
 /// Sets the type of a Cast, in the form of its opset's Cast.
 void setCastType(mlir::Operation *cast, ElementKind kind);
 
-/// The element type that a Cast's `to` asks for; null if it is none.
+/// The element type of a Cast's `to`; null if it is not an element type.
 mlir::Type getCastType(mlir::Operation *cast);
 
 /// True for a Cast that a pass has inserted.
 bool isInsertedCast(mlir::Operation *op);
 
-/// Removes every `mp.` attribute but the module's mp.summary and those that
-/// clones of functions are known by until they are merged.
+/// Removes every `mp.` attribute except the module's mp.summary and those that
+/// identify clones of functions until they are merged.
 void stripMarks(mlir::ModuleOp module);
 
 /// Adds to a counter attribute of the module.

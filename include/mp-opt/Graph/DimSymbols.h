@@ -1,14 +1,14 @@
-//===- DimSymbols.h - Which unknown sizes are the same ----------*- C++ -*-===//
+//===- DimSymbols.h - Names of unknown sizes --------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Models name sizes that they leave open ("batch"); types only say that they
-// are unknown. Names of inputs and of described values go through the nodes
-// here, by ONNX's own inference, and sizes without a name get one: two sizes of
-// one name are the same in every run.
+// Models name sizes that are unknown ("batch"), while types only say that they
+// are unknown. This class propagates names of inputs and of described values
+// through the nodes, by ONNX's own inference; sizes without a name get one. Two
+// sizes of one name are the same in every run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,25 +22,25 @@ namespace mp {
 class DimSymbols {
 public:
   DimSymbols() = default;
-  /// Of the values that a graph's block defines now. Values are told apart by
-  /// their addresses: of nodes that come later, tell it all.
+  /// Names the sizes of all values that a graph's block defines now. Values are
+  /// identified by their addresses: call `visit` or `forget` for later nodes.
   DimSymbols(mlir::Block &block, NodeTypes &types);
 
   /// Infers the types of the node's results and names their sizes.
   void visit(mlir::Operation *node, NodeTypes &types);
-  /// Nothing is known about the node's results.
+  /// Forgets all names of the node's results.
   void forget(mlir::Operation *node);
 
-  /// The sizes of `value` are those of `like`, which is of the same rank.
+  /// Gives `value` the sizes of `like`, which is of the same rank.
   void copy(mlir::Value value, mlir::Value like);
 
-  /// True if axis `axisOfA` of `a` is known to be as long as axis `axisOfB` of
-  /// `b`, for what they are called; both sizes are unknown.
+  /// True if axis `axisOfA` of `a` and axis `axisOfB` of `b`, both of unknown
+  /// size, have the same name and therefore the same size.
   bool areSame(mlir::Value a, int64_t axisOfA, mlir::Value b,
                int64_t axisOfB) const;
 
-  /// What the model calls the size of an axis; empty where it says no name, or
-  /// where the size is known.
+  /// The model's name for the size of an axis; empty if it has no name, or if
+  /// the size is known.
   llvm::StringRef getName(mlir::Value value, int64_t axis) const;
 
 private:
@@ -48,7 +48,8 @@ private:
   void add(mlir::Value value, llvm::ArrayRef<unsigned> inferred);
 
   llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned>> symbols;
-  /// What the graph says of values, by their names, and the names in numbers.
+  /// The model's descriptions of values, by value name, and the numbers of size
+  /// names.
   llvm::StringMap<llvm::SmallVector<unsigned>> described;
   llvm::StringMap<unsigned> numbers;
   unsigned last = 0;

@@ -1,13 +1,13 @@
-//===- FunctionBodies.h - Bodies in the place of calls ----------*- C++ -*-===//
+//===- FunctionBodies.h - Inlining of function bodies -----------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A call of a function, and a node whose operator ONNX defines by a function,
-// are written as the function's nodes: references to attributes have their
-// values, names are unique, types are those that the operands give.
+// Inlines calls of functions, and expands nodes whose operator ONNX defines by
+// a function: references to attributes are replaced by values, names are
+// unique, and types follow from the operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,16 +19,16 @@
 
 namespace mp {
 
-/// Puts the nodes of `function` in front of `call`, whose results they take
-/// over; the call itself is left without uses, for the caller to erase. The
-/// nodes are called `<call>/<node>`. Fails with an error at the call.
+/// Inserts the nodes of `function` before `call`. They take over the uses of
+/// its results, and the caller must erase the call. The nodes are called
+/// `<call>/<node>`. Fails with an error at the call.
 mlir::FailureOr<llvm::SmallVector<mlir::Operation *>>
 inlineFunction(NodeBuilder &builder, onnxir::FunctionOp function,
                mlir::Operation *call);
 
-/// Writes `node` as the nodes of the function by which ONNX defines its
-/// operator (hasFunctionBody in SchemaFunctions.h), and erases it. Fails with
-/// an error at the node, which is left as it was.
+/// Replaces `node` by the nodes of the function that defines its operator in
+/// ONNX (hasFunctionBody in SchemaFunctions.h). Fails with an error at the
+/// node, which is then unchanged.
 mlir::FailureOr<llvm::SmallVector<mlir::Operation *>>
 expandFunctionBody(NodeBuilder &builder, mlir::Operation *node);
 

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Precision is decided in scopes: the main graph, and functions that
+// Precision is decided per scope. Scopes are the main graph, and functions that
 // onnx-specialize-functions has cloned and typed for one call. A call carries
-// `mp.callee`, the clone's name, and keeps the op type that it has in the
-// model until onnx-merge-functions settles what the clone is called.
+// `mp.callee`, the clone's name, and keeps the op type that it has in the model
+// until onnx-merge-functions decides the final name of the clone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,15 +29,16 @@ public:
   explicit FunctionTable(mlir::ModuleOp module);
 
   /// The function that `node` calls: its clone if it has one. Null for nodes
-  /// that call no function.
+  /// that do not call a function.
   onnxir::FunctionOp lookup(mlir::Operation *node) const;
-  /// The function that the node's op type names, whatever clone it has.
+  /// The function with the name of the node's op type, even if there is a
+  /// clone.
   onnxir::FunctionOp lookupOriginal(mlir::Operation *node) const;
 
   onnxir::FunctionOp lookup(llvm::StringRef domain, llvm::StringRef name,
                             llvm::StringRef overload) const;
 
-  /// Of two functions with one name the first one counts; false for others.
+  /// Adds a function; false if there is one with its name, which stays.
   bool insert(onnxir::FunctionOp function);
   void erase(onnxir::FunctionOp function);
   bool empty() const { return functions.empty(); }
@@ -46,19 +47,19 @@ private:
   llvm::StringMap<onnxir::FunctionOp> functions;
 };
 
-/// How many nodes functions have, and how many if every call in them were a
-/// function of its own.
+/// The numbers of nodes of functions, with and without those of the functions
+/// that they call.
 class FunctionSizes {
 public:
   FunctionSizes(mlir::ModuleOp module, const FunctionTable &table);
 
   struct Size {
-    /// Nodes in the body and its subgraphs.
+    /// The number of nodes in the body and its subgraphs.
     uint64_t own = 0;
-    /// With those of all called functions; stops growing at 2^62.
+    /// The same, including all called functions; saturates at 2^62.
     uint64_t expanded = 0;
-    /// A way of calls leads back to the function. Of each circle of calls at
-    /// least one function is marked.
+    /// A chain of calls leads back to the function. At least one function of
+    /// each cycle of calls is marked.
     bool isRecursive = false;
   };
   const Size &lookup(onnxir::FunctionOp function) const {
@@ -77,11 +78,11 @@ bool isSpecialized(onnxir::FunctionOp function);
 /// The `overload` field of a function or of a node; mostly empty.
 llvm::StringRef getOverload(mlir::Operation *op);
 
-/// Lets a specialized function import the model's opsets where that changes
-/// none of its nodes: what passes add to it must be valid in the model.
+/// Lets a specialized function import the model's opsets if this changes none
+/// of its nodes: nodes that passes add to it must be valid in the model.
 void importModelOpsets(onnxir::FunctionOp function, mlir::ModuleOp module);
 
-/// Every scope in the module's order: each onnx.graph, each specialized
+/// All scopes in the module's order: each onnx.graph, each specialized
 /// onnx.function.
 llvm::SmallVector<mlir::Operation *> getScopes(mlir::ModuleOp module);
 inline void forEachScope(mlir::ModuleOp module,

@@ -1,14 +1,14 @@
-//===- InferredTypes.h - Types that a model does not tell -------*- C++ -*-===//
+//===- InferredTypes.h - Types that a model does not store ------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Behind a call of a function, types are known only once the function's body
-// has been typed. Passes decide by them; the model that is written does not
-// depend on them, and is the one that was read if nothing was decided. So each
-// node keeps, in `mp.untyped`, the types that it had.
+// After a call of a function, types are known only once the function's body has
+// been typed. Passes use these types for decisions. The written model must not
+// depend on them: it is the model that was read if nothing was decided. Each
+// node therefore keeps its original types in `mp.untyped`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,15 +23,15 @@ namespace mp {
 
 class InferredTypes {
 public:
-  /// True if a type noted here tells more about what `op` yields or, if it has
-  /// subgraphs, takes in.
+  /// True if a type noted here is more precise for a result of `op` or, if it
+  /// has subgraphs, for one of their inputs.
   bool reach(mlir::Operation *op) const;
-  /// Before the types of an op's results, or of the inputs of its subgraphs,
-  /// change for the first time.
+  /// Must be called before the types of an op's results, or of the inputs of
+  /// its subgraphs, change for the first time.
   void keep(mlir::Operation *op);
-  /// After they may have changed; without keep(), nothing happens.
+  /// Must be called after they may have changed; has no effect without keep().
   void note(mlir::Operation *op);
-  /// Takes them back, but not element types that have changed since.
+  /// Restores the types, except element types that have changed since.
   static void restore(mlir::Operation *op);
 
 private:

@@ -1,4 +1,4 @@
-//===- IterationCounts.h - How often a Loop runs ----------------*- C++ -*-===//
+//===- IterationCounts.h - Iteration counts of loops ------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 
 namespace mp {
 
-/// True if the number of iterations depends on data: sizes and constants do not
-/// tell it. The Loop must have its count, condition and body.
+/// True if the number of iterations depends on data, i.e. not only on sizes and
+/// constants. The Loop must have its count, condition and body.
 bool hasOpenCount(mlir::Operation *loop);
 
 /// True for a constant number of iterations that is not zero.

@@ -1,15 +1,15 @@
-//===- MultiplyAdds.h - The products that nodes add up ----------*- C++ -*-===//
+//===- MultiplyAdds.h - Multiply-adds of nodes ------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The work of products of matrices, convolutions, recurrent cells, attention
-// and their gradients, from shapes: most of what a network computes, and what
-// 16 bit makes faster. How an operator's shapes say it is a fact of its row
-// (ProductCount). Sizes are those of ValueSizes: an unknown one is a guess, and
-// so is the count then.
+// Computes the work of products of matrices, convolutions, recurrent cells,
+// attention and their gradients from shapes. This is most of a network's work,
+// and the part that 16 bit makes faster. The row of an operator says how to
+// compute it from its shapes (ProductCount). Sizes are those of ValueSizes: if
+// one is unknown, it and the count are guesses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +21,10 @@
 
 namespace mp {
 
-/// The multiply-adds of a node with these traits, at most the greatest number;
-/// absent where shapes do not say, or nobody has described how they do. 0 for
-/// what adds up no products. Bodies of control flow are not the node's.
+/// The multiply-adds of a node with these traits, saturated at the greatest
+/// number; absent if they do not follow from shapes, or if the operator is not
+/// described. 0 for nodes that do not sum products. Bodies of control flow do
+/// not count.
 std::optional<uint64_t> countMultiplyAdds(mlir::Operation *node,
                                           const OperatorTraits &traits,
                                           const ValueSizes &sizes);

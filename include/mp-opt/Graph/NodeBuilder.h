@@ -1,14 +1,14 @@
-//===- NodeBuilder.h - Makes nodes ------------------------------*- C++ -*-===//
+//===- NodeBuilder.h - Builder for ONNX nodes -------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What gradients, losses, optimizers and decompositions are written in. Nodes
+// Builds the nodes of gradients, losses, optimizers and decompositions. Nodes
 // get unique names and inferred types; domains that they need are imported.
-// Operators are at the opset of the model, which is at least `minOpset`
-// where the methods below say that it matters.
+// Operators have the opset of the model, which is at least `minOpset` where the
+// methods below say that it matters.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,14 +31,14 @@ public:
   mlir::OpBuilder &getBuilder() { return builder; }
   UniqueNames &getNames() { return names; }
   NodeTypes &getTypes() { return types; }
-  /// Names of unknown sizes, for `sumTo`; null if there are none.
+  /// Names of unknown sizes, for `sumTo`; null if they are not available.
   DimSymbols *&getSymbols() { return symbols; }
 
-  /// Where the next nodes go.
+  /// Sets the place of the next nodes.
   void setInsertionPoint(mlir::Operation *before);
   void setInsertionPointAfter(mlir::Operation *op);
   void setInsertionPointToEnd(mlir::Block *block);
-  /// What the next nodes and values are called: `<base>/<OpType>`.
+  /// Sets the prefix of the names of new nodes and values: `<base>/<OpType>`.
   void setBase(const llvm::Twine &text) { base = text.str(); }
   llvm::StringRef getBase() const { return base; }
 
@@ -48,41 +48,42 @@ public:
   mlir::NamedAttribute attr(llvm::StringRef name, llvm::StringRef value);
   mlir::NamedAttribute floatAttr(llvm::StringRef name, double value);
 
-  /// A node of the operator `op`, qualified as in "com.microsoft.ReluGrad",
-  /// with one result. A null operand is left out. The type is inferred where
-  /// none is given, or refined by inference where it is vague.
+  /// Creates a node of the operator `op`, qualified as in
+  /// "com.microsoft.ReluGrad", with one result. A null operand is absent. The
+  /// type is inferred if none is given, or refined by inference if it is
+  /// incomplete.
   mlir::Value create(llvm::StringRef op, llvm::ArrayRef<mlir::Value> operands,
                      llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
                      mlir::Type type = {});
-  /// The same with several results: null types are inferred, `NoneType` ones
-  /// are outputs left out. `subgraphs` are the names of subgraphs, which are
-  /// empty as yet: GraphEditor gives them inputs and outputs.
+  /// The same with several results: null types are inferred, results of
+  /// `NoneType` are absent. `subgraphs` are the names of subgraphs, which are
+  /// created empty: GraphEditor gives them inputs and outputs.
   mlir::Operation *
   createNode(llvm::StringRef op, llvm::ArrayRef<mlir::Value> operands,
              llvm::ArrayRef<mlir::Type> types,
              llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
              llvm::ArrayRef<llvm::StringRef> subgraphs = {});
-  /// A node like `node` in its place, with more results; takes over its uses
-  /// and subgraphs. `node` is left without both, for the caller to erase.
+  /// Replaces `node` by a node with more results, which takes over its uses and
+  /// subgraphs. The caller must erase `node`.
   mlir::Operation *extend(mlir::Operation *node,
                           llvm::ArrayRef<mlir::Type> types);
-  /// Erases the block's nodes that nothing uses.
+  /// Erases the block's unused nodes.
   void eraseUnused(mlir::Block &block);
 
-  /// Result `index` of `node`, whose type is `type` if it is not there yet. A
-  /// node with fewer results is followed by one with more, which takes over its
-  /// uses; it must be erased in the end.
+  /// Result `index` of `node`, added with the type `type` if it does not exist.
+  /// A node with fewer results is followed by one with more, which takes over
+  /// its uses; the caller must erase the former.
   mlir::Value addResult(mlir::Operation *node, unsigned index, mlir::Type type);
 
-  /// Renames a value that a node defines; others keep their names.
+  /// Renames a value that a node defines; other values keep their names.
   void rename(mlir::Value value, const llvm::Twine &name);
 
   //===--------------------------------------------------------------------===//
-  // Constants, made once for each block
+  // Constants, created once per block
   //===--------------------------------------------------------------------===//
 
   mlir::Value constant(mlir::ElementsAttr value);
-  /// A vector, and a scalar, of int64.
+  /// A vector of int64, and a scalar.
   mlir::Value ints(llvm::ArrayRef<int64_t> values);
   mlir::Value intScalar(int64_t value);
   mlir::Value boolScalar(bool value);
@@ -110,7 +111,7 @@ public:
     return create("Div", {a, b});
   }
   mlir::Value neg(mlir::Value a) { return create("Neg", {a}); }
-  /// `a` times, plus a number.
+  /// `a` times a number, and `a` plus a number.
   mlir::Value scale(mlir::Value a, double factor);
   mlir::Value addScalar(mlir::Value a, double summand);
   mlir::Value castTo(mlir::Value value, mlir::Type elementType);
@@ -126,12 +127,12 @@ public:
   }
 
   //===--------------------------------------------------------------------===//
-  // Shapes. Opset 13 is enough for all of them.
+  // Shapes. All of these need only opset 13.
   //===--------------------------------------------------------------------===//
 
   /// The sizes of `value` as an int64 vector: a constant if they are known.
   mlir::Value shapeOf(mlir::Value value);
-  /// One of them, as a vector of one element; `axis` may be negative.
+  /// One of the sizes, as a vector of one element; `axis` may be negative.
   mlir::Value dimOf(mlir::Value value, int64_t axis);
   /// The rank of `value`; absent if it is unknown.
   static std::optional<int64_t> getRank(mlir::Value value);
@@ -139,9 +140,9 @@ public:
   static std::optional<llvm::SmallVector<int64_t>> getShape(mlir::Value value);
 
   mlir::Value reshape(mlir::Value value, mlir::Value shape);
-  /// 0 keeps a size, -1 is what is left.
+  /// A size of 0 keeps that of the operand; -1 follows from the others.
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
-  /// `value` in the shape of `like`, of as many elements.
+  /// Reshapes `value` to the shape of `like`, which has as many elements.
   mlir::Value reshapeLike(mlir::Value value, mlir::Value like);
   mlir::Value transpose(mlir::Value value, llvm::ArrayRef<int64_t> permutation);
   /// Swaps the last two axes; the rank must be known.
@@ -156,24 +157,23 @@ public:
   mlir::Value gather(mlir::Value data, mlir::Value indices, int64_t axis) {
     return create("Gather", {data, indices}, attr("axis", axis));
   }
-  /// From `start` to `end` (exclusive) along `axis`.
+  /// The elements from `start` to `end` (exclusive) along `axis`.
   mlir::Value slice(mlir::Value value, int64_t axis, int64_t start,
                     int64_t end);
-  /// A tensor of one value in the shape of `like`, in its element type.
+  /// A tensor of equal elements with the shape and element type of `like`.
   mlir::Value fullLike(double value, mlir::Value like);
   mlir::Value zerosLike(mlir::Value like) { return fullLike(0, like); }
 
-  /// Sums over `axes`, over all of them if there are none given.
+  /// Sums over `axes`; an empty list means all axes.
   mlir::Value reduceSum(mlir::Value value, llvm::ArrayRef<int64_t> axes,
                         bool keepDims);
-  /// The mean, by a sum and a division: ReduceMean takes axes as inputs from
-  /// opset 18 on only.
+  /// The mean, as a sum and a division: ReduceMean only takes axes as inputs
+  /// from opset 18 on.
   mlir::Value reduceMean(mlir::Value value, llvm::ArrayRef<int64_t> axes,
                          bool keepDims);
-  /// The sum of `value` over the axes along which `like` was broadcast to its
-  /// shape; the result has the shape of `like`. `other` is what it was
-  /// combined with, if there was one: where that has size 1, `like` was not
-  /// broadcast.
+  /// Sums `value` over the axes along which `like` was broadcast to its shape;
+  /// the result has the shape of `like`. `other` is the operand that it was
+  /// combined with, if any: where that has size 1, `like` was not broadcast.
   mlir::Value sumTo(mlir::Value value, mlir::Value like,
                     mlir::Value other = {});
 
@@ -193,7 +193,7 @@ private:
       constants;
 };
 
-/// Erases Constant nodes that nothing uses: runtimes warn of each of them.
+/// Erases unused Constant nodes: runtimes warn of each of them.
 void eraseUnusedConstants(mlir::ModuleOp module);
 
 } // namespace mp

@@ -14,18 +14,19 @@
 
 namespace mp {
 
-/// Copies what a block holds to where a builder stands; nodes and values, those
-/// of subgraphs too, are called `<prefix>/<name>`.
+/// Copies the contents of a block to where a builder stands; nodes and values,
+/// including those of subgraphs, are called `<prefix>/<name>`.
 class NodeCopier {
 public:
   NodeCopier(NodeBuilder &builder, llvm::StringRef prefix)
       : builder(builder), prefix(prefix) {}
 
-  /// What the block's operations use and do not define; afterwards also the
-  /// copies of what they define.
+  /// Replacements for the values that the block uses and does not define; after
+  /// `copy`, also the copies of the values that it defines.
   mlir::IRMapping mapping;
 
-  /// The copies of nodes, in order; what ends the block is not copied.
+  /// Copies nodes and returns the copies, in order; the terminator is not
+  /// copied.
   llvm::SmallVector<mlir::Operation *> copy(mlir::Block &block);
 
 private:
@@ -34,7 +35,7 @@ private:
 
   NodeBuilder &builder;
   std::string prefix;
-  /// Names of values in the block, and what they are called in the copy.
+  /// Names of values in the block, and their names in the copy.
   llvm::StringMap<llvm::StringRef> names;
 };
 

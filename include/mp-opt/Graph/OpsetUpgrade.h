@@ -1,16 +1,16 @@
-//===- OpsetUpgrade.h - What a newer opset leaves as it was -----*- C++ -*-===//
+//===- OpsetUpgrade.h - Upgrades to newer opsets ----------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A node goes from version to version of its op. A step is free if the schemas
-// differ in type constraints only, in attributes and trailing inputs of which
-// the absence means the old behaviour (one table, from ONNX's documentation),
+// Nodes are upgraded from version to version of their op. A step is free if the
+// schemas only differ in type constraints, in attributes and trailing inputs
+// whose absence means the old behaviour (one table, from ONNX's documentation),
 // or in outputs that the node does not have. Lists of integers that became
 // inputs of the same name are moved. Every other step has an adapter
-// (lib/Graph/Opset), or it is refused with a reason.
+// (lib/Graph/Opset), or is refused with a reason.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,27 +25,27 @@
 
 namespace mp {
 
-/// What a step from one version of an op to the next takes.
+/// The change that a step from one version of an op to the next needs.
 struct OpsetStep {
   enum Kind {
-    /// Nothing: types are all that changed.
+    /// Nothing: only types changed.
     Types,
-    /// Nothing: what was added means nothing where it is absent.
+    /// Nothing: additions have no effect if they are absent.
     Additions,
     /// Attributes move to inputs of the same name.
     Inputs,
     /// An adapter rewrites the node.
     Adapter,
-    /// Nobody has said; no node can take it.
+    /// Unknown: no node can take the step.
     Unknown,
   };
   Kind kind;
-  /// The nodes that cannot take the step, or why the schemas differ.
+  /// The nodes that cannot take the step, or the reason why the schemas differ.
   std::string except;
 };
 OpsetStep classifyStep(const OpSchema &before, const OpSchema &after);
 
-/// The first node that stands against `opset` of `domain`, and why.
+/// The first node that prevents `opset` of `domain`, and the reason.
 struct UpgradeObstacle {
   mlir::Operation *node;
   std::string reason;
@@ -53,10 +53,11 @@ struct UpgradeObstacle {
 std::optional<UpgradeObstacle>
 findUpgradeObstacle(mlir::ModuleOp module, llvm::StringRef domain, int opset);
 
-/// Moves nodes to their form at `opset` (nothing stands against it), and sets
-/// the version that the model imports for `domain`, functions along with
-/// it where their nodes would otherwise mean something else than the model's,
-/// and, for the default domain, the least IR version that goes with it.
+/// Changes nodes to their form at `opset`, which must have no obstacle, and
+/// sets the version that the model imports for `domain`. Functions import it
+/// too if their nodes would otherwise differ in meaning from the model's. For
+/// the default domain, the IR version becomes at least the one that the opset
+/// needs.
 void setOpset(mlir::ModuleOp module, llvm::StringRef domain, int opset);
 
 } // namespace mp

@@ -1,4 +1,4 @@
-//===- Parameters.h - Inputs that a training step keeps ---------*- C++ -*-===//
+//===- Parameters.h - Parameters among graph inputs -------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,18 +14,18 @@
 
 namespace mp {
 
-/// Graph inputs that hold trainable parameters or the defaults of
-/// initializers: values that take the type their users want. In a graph that
-/// accumulates gradients in place, an input shaped like a gradient buffer is a
-/// parameter.
+/// Graph inputs that hold trainable parameters or have initializers as
+/// defaults: values whose type may follow their users. In a graph that
+/// accumulates gradients in place, an input with the shape of a gradient buffer
+/// is a parameter.
 llvm::DenseSet<mlir::Value> collectParameters(onnxir::GraphOp graph);
 
-/// The initializers that are defaults of graph inputs, by their inputs.
+/// The initializers that are defaults of graph inputs, indexed by input.
 llvm::DenseMap<mlir::Value, mlir::Operation *>
 collectDefaults(onnxir::GraphOp graph);
 
-/// Every string in the training entries of a model: the names that they take
-/// from the main graph are among them.
+/// All strings in the training entries of a model, which include the names that
+/// they take from the main graph.
 llvm::StringSet<> collectTrainingNames(mlir::ModuleOp module);
 
 } // namespace mp

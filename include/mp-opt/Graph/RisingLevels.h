@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each value has a level of an ordered type with few members, at first the
-// least one. A node's results get levels from its operands; control flow and
-// calls hand levels on. Levels only rise, so that each node is visited a few
+// Each value has a level of an ordered type with few members, initially the
+// least one. Levels of a node's results follow from its operands; control flow
+// and calls pass levels on. Levels only rise, so each node is visited a few
 // times.
 //
 //===----------------------------------------------------------------------===//
@@ -35,8 +35,8 @@ public:
         worklist.push_back(user);
   }
 
-  /// `getResult(node, result)` tells the level of a result. Arguments of bodies
-  /// that are no control flow get the level `unknown`.
+  /// `getResult(node, result)` returns the level of a result. Arguments of
+  /// bodies that are not control flow get the level `unknown`.
   template <typename GetResult>
   void run(const GetResult &getResult, Level unknown) {
     for (mlir::Operation *op : flow.getOps()) {
@@ -58,7 +58,7 @@ private:
       flows |= flow.forEachTarget(operand, [&](mlir::Value target) {
         raise(target, lookup(operand.get()));
       });
-    // Results of control flow come from yields.
+    // Levels of control-flow results come from yields.
     if (flows)
       return;
     for (mlir::OpResult result : op->getResults())

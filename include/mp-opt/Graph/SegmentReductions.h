@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A bag of embeddings is a sum, mean or maximum over some rows. Exporters write
-// one after the other: each takes its rows by a Slice, and a Concat joins the
-// results.
+// one reduction after the other: each takes its rows with a Slice, and a Concat
+// joins the results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +18,8 @@
 
 namespace mp {
 
-/// The result of `concat`, computed for all rows at once before it; null if
-/// its operands are no such reductions of consecutive rows with known bounds.
+/// The result of `concat`, computed for all rows at once before it; null if its
+/// operands are not such reductions of consecutive rows with known bounds.
 mlir::Value joinSegments(NodeBuilder &builder, mlir::Operation *concat);
 
 } // namespace mp

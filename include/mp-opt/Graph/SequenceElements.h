@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A sequence that nodes of the graph make tensor by tensor has as many elements
-// as these nodes say, whatever the data are.
+// If nodes of the graph build a sequence tensor by tensor, these nodes
+// determine the number of its elements, for any data.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,15 +24,14 @@ public:
   /// The elements of `sequence`; null if they are not known. A SplitToSequence
   /// whose parts have known sizes becomes a Split.
   const llvm::SmallVector<mlir::Value> *find(mlir::Value sequence);
-  /// The element at `index`, computed where the builder stands: one of those
-  /// that are known, or a slice of what SplitToSequence splits. Null if neither
-  /// is there, or if `index` is known and there is no such element.
+  /// The element at `index`, inserted where the builder stands: a known
+  /// element, or a slice of the tensor that SplitToSequence splits. Null if
+  /// neither is available, or if `index` is known and there is no such element.
   mlir::Value take(mlir::Value sequence, mlir::Value index);
-  /// All of them along one axis, as the ConcatFromSequence `node` does it; null
-  /// if they are not known.
+  /// All elements joined along one axis, like the result of the
+  /// ConcatFromSequence `node`; null if they are not known.
   mlir::Value join(mlir::Operation *node);
-  /// Erases the nodes of sequences that `find` has followed and that nothing
-  /// uses any more.
+  /// Erases unused nodes of sequences that `find` has followed.
   void eraseUnused();
 
 private:

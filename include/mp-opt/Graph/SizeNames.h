@@ -1,4 +1,4 @@
-//===- SizeNames.h - Names of sizes that say something ----------*- C++ -*-===//
+//===- SizeNames.h - Meaningful names of sizes ------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 
 namespace mp {
 
-/// Whether sizes of this name (`dim_param`) are one size. Exporters also write
-/// "?", "-1" and "None" there, wherever a size is open.
+/// True if all sizes of this name (`dim_param`) are the same size. Exporters
+/// also write "?", "-1" and "None" there for any unknown size.
 bool isSizeName(llvm::StringRef name);
 
 } // namespace mp

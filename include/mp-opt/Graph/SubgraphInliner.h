@@ -1,4 +1,4 @@
-//===- SubgraphInliner.h - Subgraphs in place of their nodes ----*- C++ -*-===//
+//===- SubgraphInliner.h - Inlining of subgraphs ----------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,20 +12,20 @@
 
 namespace mp {
 
-/// Puts what a subgraph computes in front of the node that it belongs to, whose
-/// uses it takes over; the node is left for the caller to erase. Results keep
-/// the names that they had. Types are those that subgraphs had: what follows
-/// from operands is for the caller to infer.
+/// Moves the nodes of a subgraph before the node that it belongs to. They take
+/// over the uses of that node, and the caller must erase it. Results keep their
+/// names. Types are those of the subgraph; the caller must infer the types that
+/// follow from operands.
 class SubgraphInliner {
 public:
   SubgraphInliner(NodeBuilder &builder, mlir::ModuleOp module);
 
-  /// The nodes of a branch of an If. They keep their names unless others have
-  /// the same.
+  /// Inlines a branch of an If. Nodes keep their names unless others have the
+  /// same.
   void inlineBranch(mlir::Operation *node, mlir::Region &branch);
-  /// A copy of the body of a Loop for each of its iterations, called
-  /// `<loop>/<iteration>/<node>`. Constants are moved, not copied. Without an
-  /// iteration there must not be a scan output.
+  /// Replaces a Loop by a copy of its body per iteration; nodes are called
+  /// `<loop>/<iteration>/<node>`. Constants are moved, not copied. If there are
+  /// no iterations, there must be no scan output.
   void unrollLoop(mlir::Operation *loop, int64_t iterations);
 
 private:
@@ -36,9 +36,9 @@ private:
                       llvm::ArrayRef<mlir::Value> values);
 
   NodeBuilder &builder;
-  /// What came out of the node at hand.
+  /// Nodes that were moved out of the current node.
   llvm::DenseSet<mlir::Operation *> made;
-  /// How many nodes and values of the module bear each name.
+  /// The number of nodes and values of the module with each name.
   llvm::StringMap<unsigned> nodeNames, valueNames;
 };
 

@@ -17,28 +17,28 @@ namespace mp {
 /// True for If, Loop and Scan of the default domain.
 bool isControlFlow(mlir::Operation *op);
 
-/// Calls `take` with every value that the operand of an If, Loop or Scan, or
-/// of the yield of one of their bodies, becomes: results of the op, arguments
-/// of its bodies. False, and nothing is called, for other ops.
+/// Calls `take` with every value that the operand of an If, Loop or Scan, or of
+/// the yield of one of their bodies, becomes: results of the op, arguments of
+/// its bodies. Returns false for other ops, without any call.
 bool forEachFlowTarget(mlir::OpOperand &use,
                        llvm::function_ref<void(mlir::Value)> take);
 
-/// The same for all scopes of a module, with the calls of functions that have
-/// a scope of their own, and in both directions.
+/// The same in both directions for all scopes of a module, including calls of
+/// functions that have a scope of their own.
 class ValueFlow {
 public:
   explicit ValueFlow(mlir::ModuleOp module);
 
-  /// As forEachFlowTarget; a call hands its operands to the function's
-  /// arguments, and the function's yields become the call's results.
+  /// Like forEachFlowTarget; in addition, a call passes its operands to the
+  /// function's arguments, and the function's yields become the call's results.
   bool forEachTarget(mlir::OpOperand &use,
                      llvm::function_ref<void(mlir::Value)> take) const;
   /// True for calls of functions that have a scope of their own: facts hold for
   /// the nodes of the function, not for the call.
   bool isCall(mlir::Operation *op) const;
-  /// The values that become `value`; none for the results of other nodes.
+  /// The values that become `value`; empty for the results of other nodes.
   llvm::ArrayRef<mlir::Value> getSources(mlir::Value value) const;
-  /// Nodes, and yields that hand values on, in the order of the module.
+  /// Nodes, and yields that pass values on, in the order of the module.
   llvm::ArrayRef<mlir::Operation *> getOps() const { return ops; }
   llvm::ArrayRef<mlir::Operation *> getScopes() const { return scopes; }
 

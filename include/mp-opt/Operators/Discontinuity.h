@@ -1,13 +1,13 @@
-//===- Discontinuity.h - Results that jump ----------------------*- C++ -*-===//
+//===- Discontinuity.h - Discontinuous results ------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Integers and truth values that are made of floats, and floats that are cut,
-// chosen or drawn: a change of an operand in its last digit may change such a
-// result as a whole.
+// Finds discontinuous results: integers and truth values computed from floats,
+// and floats that are truncated, chosen or drawn. A change in the last digit of
+// an operand may change such a result as a whole.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,8 @@ namespace mp {
 /// False for nodes whose results depend on their operands' sizes alone.
 bool readsElements(mlir::Operation *node);
 
-/// True for a tensor that a node makes so. Nodes with subgraphs make none
-/// themselves; sizes are not made of elements.
+/// True for a tensor that a node makes discontinuous. Nodes with subgraphs make
+/// none themselves; sizes do not depend on elements.
 bool isDiscontinuous(mlir::OpResult result);
 
 /// True if a node in a subgraph of `node` makes such a result.

@@ -1,18 +1,19 @@
-//===- OperatorTraits.h - What an operator is -------------------*- C++ -*-===//
+//===- OperatorTraits.h - Facts about operators -----------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Facts about operators that their schemas do not say: what a result is made
-// of, and what rounding an operand does to it. One row per operator of every
-// domain that is built in (StandardOperators.cpp, ExtensionOperators.cpp); a
-// test holds the rows against the schemas.
+// Facts about operators that their schemas do not contain: how a result is
+// computed, and how rounding an operand affects it. There is one row per
+// operator of every built-in domain (StandardOperators.cpp,
+// ExtensionOperators.cpp); a test compares the rows with the schemas.
 //
-// Analyses ask these traits, never names. What one analysis alone means stands
-// beside it, as an exception with its reason. Whether an operator *may* run in
-// 16 bit is no fact but a wish, and stands in the policy's profiles.
+// Analyses use these traits and do not compare names. A fact that only one
+// analysis needs is an exception in that analysis, with its reason. Whether an
+// operator *may* run in 16 bit is a choice, not a fact; it is in the policy's
+// profiles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,56 +27,59 @@
 
 namespace mp {
 
-/// What results are made of. Operand 0 is the data, if there is one.
+/// The way in which results are computed. Operand 0 is the data, if there is
+/// one.
 enum class OperatorKind : uint8_t {
-  /// Nobody has described it: nothing may be assumed.
+  /// Unknown: nothing may be assumed.
   Opaque,
-  /// Each element from the elements at its place in the (broadcast) operands.
+  /// Each element depends on the elements at its position in the (broadcast)
+  /// operands.
   Elementwise,
   /// Comparisons, truth values and bits, element by element.
   Logic,
-  /// Each element is one of the data's, and each of those is among them.
+  /// Each element is one of the data's, and all of the data's are used.
   Movement,
-  /// Elements of the data at places that do not depend on the data.
+  /// Elements of the data at positions that do not depend on the data.
   Selection,
-  /// Elements of several operands side by side, or with a fill between them.
+  /// Elements of several operands next to each other, or with a fill between
+  /// them.
   Combination,
   /// Elements of the data, chosen by their values.
   Ordering,
-  /// Means of neighbours, at places between them.
+  /// Means of neighbours, at positions between them.
   Interpolation,
-  /// Fewer elements, each from all along some axes.
+  /// Fewer elements, each computed from all along some axes.
   Reduction,
-  /// Each element from a window that slides over the data.
+  /// Each element is computed from a window that slides over the data.
   Window,
-  /// Each element from all in front of it along an axis.
+  /// Each element is computed from all elements before it along an axis.
   Prefix,
   /// Sums of products of two operands: products of matrices, convolutions,
   /// recurrent cells, attention.
   Contraction,
-  /// As many elements, each relative to all along some axes.
+  /// As many elements as the data, each relative to all along some axes.
   Normalization,
   Loss,
-  /// Elements that no operand has: constants, windows, random numbers. What is
-  /// read is a shape, or a few settings.
+  /// Elements that no operand has: constants, windows, random numbers. Operands
+  /// are a shape, or a few settings.
   Generation,
   /// Sizes, indices and positions.
   Index,
-  /// To integers, from them, or with them.
+  /// Conversions to integers, from them, and operators on quantized values.
   Quantization,
   ControlFlow,
   /// Sequences and optionals.
   Container,
-  /// What updates weights and states.
+  /// Updates of weights and states.
   Optimizer,
   /// Part of a backward pass.
   Gradient,
   Communication,
-  /// Described, and none of these.
+  /// Known, but none of these.
   Other,
 };
 
-/// What is computed, where analyses tell that apart.
+/// The function that is computed, as far as analyses distinguish it.
 enum class OperatorMath : uint8_t {
   Other,
   Abs,
@@ -102,7 +106,7 @@ enum class OperatorMath : uint8_t {
   // Elementwise, or reductions.
   Max,
   Min,
-  // Reductions: a power, an exponential or a logarithm may be built in.
+  // Reductions, which may include a power, an exponential or a logarithm.
   Mean,
   Product,
   Sum,
@@ -113,59 +117,61 @@ enum class OperatorMath : uint8_t {
   LogSumExp,
 };
 
-/// How many elements are added, or multiplied, to one element of the result.
+/// The number of elements that are added, or multiplied, into one element of
+/// the result.
 enum class AccumulationExtent : uint8_t {
-  /// None, or as a contraction does it, in fp32.
+  /// None, or a sum that is accumulated in fp32, as in contractions.
   None,
-  /// Those along the axes that a reduction reduces.
+  /// All elements along the axes that a reduction reduces.
   Axes,
-  /// Those along the one axis that operand 1 names.
+  /// All elements along the one axis that operand 1 names.
   Axis,
-  /// Those of all dimensions but the first two.
+  /// All elements of all dimensions but the first two.
   Space,
-  /// Those of the attribute `kernel_shape`.
+  /// All elements of the window `kernel_shape`.
   Window,
-  /// One of each operand.
+  /// One element of each operand.
   Operands,
-  /// As often as an index, or a tuple of them, occurs in operand 1; only where
-  /// the attribute `reduction` adds or multiplies.
+  /// The number of times that an index, or a tuple of them, occurs in operand
+  /// 1; only if the attribute `reduction` adds or multiplies.
   Indices,
   IndexTuples,
 };
 
-/// How many products of two numbers are added up, which is most of the work of
-/// a contraction; MultiplyAdds.h counts them.
+/// The number of products of two numbers that are added up, which is most of
+/// the work of a contraction; MultiplyAdds.h counts them.
 enum class ProductCount : uint8_t {
-  /// None, or nobody has described how many.
+  /// None, or an unknown number.
   None,
-  /// For each element of the result as many as operand 0 has columns, or rows
+  /// Per element of the result: the number of columns of operand 0, or of rows
   /// if `transA` says that it is transposed.
   Columns,
-  /// For each element of the result as many as the attribute `K` says.
+  /// Per element of the result: the attribute `K`.
   Inner,
-  /// For each element of the result one filter of operand 1: its first
-  /// dimension counts filters.
+  /// Per element of the result: the size of one filter of operand 1, whose
+  /// first dimension counts filters.
   Filter,
   /// The same, for each element of operand 0.
   TransposedFilter,
-  /// For each element of operand 0, a gradient, one filter of operand 2; once
-  /// for the gradient of the image and once for that of the filters.
+  /// Per element of operand 0, a gradient: the size of one filter of operand 2;
+  /// once for the gradient of the image and once for that of the filters.
   FilterGradients,
   /// The same, for each element of operand 1, the image.
   TransposedFilterGradients,
-  /// All that the labels of `equation` span.
+  /// The product of the sizes of all labels of `equation`.
   Equation,
-  /// For each step of each sequence, operand 0, all elements of the weights 1
-  /// and 2.
+  /// Per step of each sequence of operand 0: all elements of the weights 1 and
+  /// 2.
   Recurrence,
-  /// Queries, operand 0, with all keys, 1, and weights with all values.
+  /// Products of queries, operand 0, with all keys, 1, and of weights with all
+  /// values.
   Attention,
-  /// Operand 0 with weights 1, which makes queries, keys and values; then the
-  /// same.
+  /// Products of operand 0 with the weights 1, which yield queries, keys and
+  /// values; then the same.
   ProjectedAttention,
 };
 
-/// Facts that hold or not, whatever the kind.
+/// Facts that are independent of the kind.
 enum OperatorTrait : uint8_t {
   /// Nothing is rounded: each element of a result is one of a float operand,
   /// its opposite or magnitude, or a fill.
@@ -173,9 +179,9 @@ enum OperatorTrait : uint8_t {
   /// No element is less than the least of the data, or greater than the
   /// greatest.
   Within = 1 << 1,
-  /// Where all float operands are c times as large (c > 0), so are the results.
+  /// If all float operands are scaled by c > 0, so are the results.
   Proportional = 1 << 2,
-  /// Where the data is c times as large, so are the results.
+  /// If the data is scaled by c, so are the results.
   Linear = 1 << 3,
   /// All elements lie between fixed bounds.
   Bounded = 1 << 4,
@@ -183,19 +189,20 @@ enum OperatorTrait : uint8_t {
   Indexed = 1 << 5,
   /// The result has as many elements as the data.
   SameCount = 1 << 6,
-  /// Rounding an fp32 operand to 16 bit moves the result by no more than
-  /// rounding itself does; see StandardOperators.cpp.
+  /// Rounding an fp32 operand to 16 bit changes the result no more than
+  /// rounding the result does; see StandardOperators.cpp.
   Narrow = 1 << 7,
 };
 
-/// What an operand is there for, if it is no data: it keeps its type whatever
-/// the node runs in.
+/// The role of an operand that is not data: it keeps its type in every
+/// precision of the node.
 enum class OperandRole : uint8_t {
   /// The op writes its result into it.
   InPlace,
-  /// Running or batch statistics, and what scales them.
+  /// Running or batch statistics, and their scaling factors.
   Statistics,
-  /// Positions in another tensor: eight bits do not reach past 256.
+  /// Positions in another tensor: eight bits of precision do not reach past
+  /// 256.
   Coordinates,
   /// Sizes and indices.
   Shape,
@@ -207,49 +214,51 @@ struct OperatorTraits {
   AccumulationExtent accumulation = AccumulationExtent::None;
   ProductCount products = ProductCount::None;
   uint8_t traits = 0;
-  /// For each OperandRole, bit i for operand i; bit 31 stands for all behind.
+  /// A mask for each OperandRole: bit i is operand i; bit 31 is all later ones.
   uint32_t roles[4] = {};
 
   constexpr bool has(OperatorTrait trait) const { return traits & trait; }
   constexpr bool isElementwise() const {
     return kind == OperatorKind::Elementwise;
   }
-  /// Each element of the results is one of the data's, wherever it is.
+  /// True if each element of the results is one of the data's, at any position.
   constexpr bool movesData() const {
     return kind == OperatorKind::Movement || kind == OperatorKind::Selection;
   }
-  /// A table, from which operand 1 selects.
+  /// True if the data is a table from which operand 1 selects.
   constexpr bool looksUp() const {
     return kind == OperatorKind::Selection && has(Indexed);
   }
   constexpr bool contracts() const { return kind == OperatorKind::Contraction; }
   constexpr bool reduces() const { return kind == OperatorKind::Reduction; }
 
-  /// Operand `index` has the role; or some role; or some operand has it.
+  /// True if operand `index` has the role; if it has any role; if any operand
+  /// has the role.
   bool hasRole(OperandRole role, unsigned index) const;
   bool keepsType(unsigned index) const;
   constexpr bool hasRole(OperandRole role) const {
     return roles[unsigned(role)];
   }
-  /// Bit i for each operand i that keeps its type.
+  /// A mask of the operands that keep their type: bit i is operand i.
   constexpr uint32_t getKeptTypes() const {
     return roles[0] | roles[1] | roles[2] | roles[3];
   }
 };
 
-/// The row of an operator; opaque for one that has none.
+/// The row of an operator; opaque if it has none.
 const OperatorTraits &getOperatorTraits(llvm::StringRef domain,
                                         llvm::StringRef opType);
-/// The same of a node; opaque for custom ops, and for what is no node.
+/// The same for a node; opaque for custom ops, and for operations that are not
+/// nodes.
 const OperatorTraits &getOperatorTraits(mlir::Operation *op);
 
-/// All rows, domain by domain and in the order of names.
+/// Visits all rows, domain by domain and in the order of names.
 void forEachOperator(
     llvm::function_ref<void(llvm::StringRef domain, llvm::StringRef opType,
                             const OperatorTraits &traits)>
         visit);
 
-/// The rows that nodes meet, looked up once per operator.
+/// The rows of nodes, looked up once per operator.
 class OperatorTraitsCache {
 public:
   const OperatorTraits &lookup(mlir::Operation *op) {

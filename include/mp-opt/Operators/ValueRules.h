@@ -1,14 +1,14 @@
-//===- ValueRules.h - What values attributes may have -----------*- C++ -*-===//
+//===- ValueRules.h - Valid values of attributes ----------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What the standard says of attributes in prose only: the words that a mode may
-// be, which axes there are, how long a list has to be. One row for each, by
-// operator; where ONNX's own inference looks at an attribute, a row here says
-// it better, and where it does not, nobody else would.
+// Rules for attributes that the standard only states in prose: the allowed
+// words of a mode, valid axes, lengths of lists. There is one row per rule,
+// ordered by operator. Where ONNX's own inference checks an attribute, a row
+// here gives a better message; otherwise nothing else would check it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,15 +29,15 @@ struct ValueRule {
     Words,
     /// A number from `least` to `most`.
     Number,
-    /// An axis of operand `operand`, counted from the back if negative; the
-    /// number behind the last one, too, if `most` is 1. Counts only if operand
-    /// `least`, where that is not 0, is no scalar.
+    /// An axis of operand `operand`, counted from the back if negative. If
+    /// `most` is 1, the number after the last axis is valid too. If `least` is
+    /// not 0, the rule applies only if operand `least` is not a scalar.
     Axis,
     /// Different axes of it.
     Axes,
     /// All of its axes in some order.
     Permutation,
-    /// `least` numbers for each axis of it behind the first two.
+    /// `least` numbers for each axis of it after the first two.
     PerSpatialAxis,
     /// `least` texts for each direction of a recurrent operator.
     PerDirection,
@@ -47,14 +47,14 @@ struct ValueRule {
     ElementType,
     /// Exactly one of the attributes `words` is given.
     OneOf,
-    /// Divides size `least` of operand `operand`; its square does if `most` is
-    /// 2.
+    /// A number that divides size `least` of operand `operand`; if `most` is 2,
+    /// its square does.
     Divides,
-    /// The sizes of a kernel, operand `operand`, behind the first two.
+    /// The sizes of a kernel, operand `operand`, after the first two.
     Kernel,
-    /// Sizes by letters, as Einsum has them.
+    /// Sizes named by letters, as in Einsum.
     Equation,
-    /// As many as the node has results.
+    /// The number of the node's results.
     CountsResults,
   };
 
@@ -64,16 +64,16 @@ struct ValueRule {
   uint8_t operand = 0;
   int least = 0;
   int most = 0;
-  /// With bars between them.
+  /// Words separated by bars.
   llvm::StringLiteral words = "";
-  /// Versions of the operator that it is for.
+  /// The versions of the operator to which the rule applies.
   int since = 1;
   int until = INT_MAX;
 };
 
-/// Sizes of operands that have to agree: size `dim` of `operand` is size
+/// Sizes of operands that must agree: size `dim` of `operand` is size
 /// `otherDim` of `other`, times `times`, and times the attribute `factor` if
-/// that is named (1 if it is not given).
+/// that is named (1 if it is absent).
 struct SizeRule {
   llvm::StringLiteral op;
   uint8_t operand, dim;
@@ -83,32 +83,33 @@ struct SizeRule {
   int times = 1;
 };
 
-/// What an operand has to be.
+/// A requirement on an operand.
 struct OperandRule {
   enum Kind : uint8_t {
     /// Its rank is `least` to `most`.
     Rank,
-    /// It has one element.
+    /// It has exactly one element.
     OneElement,
-    /// Different axes of operand 0, where they are constant.
+    /// Different axes of operand 0; checked if constant.
     Axes,
-    /// The sizes that operand 0 gets, with as many elements in all.
+    /// The new sizes of operand 0, which keep its number of elements.
     Sizes,
-    /// Integers from `least` (INT_MIN: -2^48) to 2^48, where they are constant.
+    /// Integers from `least` (INT_MIN: -2^48) to 2^48; checked if constant.
     Integers,
-    /// The same, and no more than 2^48 elements in all.
+    /// The same, with at most 2^48 elements in all.
     Shape,
-    /// Integers that are added to the sizes of operand 0, two for each; the
-    /// result has no negative ones, and at most 2^48 elements.
+    /// Integers that are added to the sizes of operand 0, two per axis; the
+    /// result has no negative sizes, and at most 2^48 elements.
     Pads,
     /// Integers by which the sizes of operand 0 are multiplied.
     Repeats,
-    /// Numbers other than 0, where they are constant.
+    /// Numbers other than 0; checked if constant.
     NotZero,
-    /// Finite numbers above 0, if it is called `scales` and constant.
+    /// Finite numbers above 0; checked if the operand is called `scales` and
+    /// constant.
     Scales,
-    /// The step of a sequence from operand 0 to operand 1: not 0, and at most
-    /// 2^48 elements, where they are constant.
+    /// The step of a sequence from operand 0 to operand 1: not 0, and with at
+    /// most 2^48 elements; checked if constant.
     Steps,
   };
 
@@ -120,8 +121,7 @@ struct OperandRule {
   int since = 1;
 };
 
-/// The rules of an operator of one of ONNX's domains, those of all its
-/// versions.
+/// The rules for all versions of an operator of one of ONNX's domains.
 llvm::ArrayRef<ValueRule> getValueRules(llvm::StringRef op);
 llvm::ArrayRef<SizeRule> getSizeRules(llvm::StringRef op);
 llvm::ArrayRef<OperandRule> getOperandRules(llvm::StringRef op);

@@ -1,15 +1,15 @@
-//===- ModelDiff.h - What differs in precision ------------------*- C++ -*-===//
+//===- ModelDiff.h - Differences in precision -------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Nodes of two models are matched by their names; those left by the names of
-// their first outputs; those left then by operator and order, if both models
-// have as many of an operator left. Of matched nodes, element types are
-// compared; unmatched casts between float types are casts added or removed.
-// The modules may belong to different contexts.
+// Compares two models. Nodes are matched by their names, then by the names of
+// their first outputs, then by operator and order, if both models have the same
+// number of unmatched nodes of an operator. Element types of matched nodes are
+// compared; unmatched casts between float types are casts added or removed. The
+// modules may belong to different contexts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,16 +25,16 @@
 namespace mp {
 
 struct ModelDiff {
-  /// Something in both models, with what it is in each.
+  /// An item of both models, with its form in each.
   struct Change {
     std::string name, before, after;
   };
-  /// A matched node of which element types differ.
+  /// A matched node with different element types.
   struct NodeChange {
     std::string name, op;
     std::string inputsBefore, inputsAfter, outputsBefore, outputsAfter;
   };
-  /// A node that one model has; `from`, `to` and `value` for casts.
+  /// A node of one model only; `from`, `to` and `value` are set for casts.
   struct Node {
     std::string name, op, value, from, to;
   };

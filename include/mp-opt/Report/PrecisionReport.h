@@ -1,17 +1,17 @@
-//===- PrecisionReport.h - What was decided, as plain data ------*- C++ -*-===//
+//===- PrecisionReport.h - Decisions as plain data --------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Read off a module that the precision pipeline has left with its marks
-// (`keep-marks`): nodes, values, casts, and for every node the neighbour that
-// it has its precision from. Causes are found along the dataflow, not in the
-// texts of reasons: a node whose class is fixed, whose schema forbids 16 bit
-// or that is a hazard is a root; a free node has its precision from an operand
-// of the same precision, or, if there is none, from the nearest node that is
-// explained. All of it is linear in the size of the graph.
+// Collects a report from a module that the precision pipeline has left with its
+// marks (`keep-marks`): nodes, values, casts, and for every node the neighbour
+// that determines its precision. Causes are found along the dataflow, not from
+// texts of reasons. A node whose class is fixed, whose schema forbids 16 bit or
+// that is a hazard is a root. A free node has its precision from an operand of
+// the same precision, or, if there is none, from the nearest node with an
+// explanation. The time is linear in the size of the graph.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@
 
 namespace mp {
 
-/// Stands for "no node" and "no value".
+/// Means "no node" or "no value".
 inline constexpr int noIndex = -1;
 
 /// A value. Strings belong to the context.
@@ -41,37 +41,39 @@ struct ReportValue {
   bool isOutput = false;
   /// The node that yields it.
   int source = noIndex;
-  /// Of what the mp dialect hands on, as a gradient that leaves the backward
-  /// pass, the value that it is.
+  /// For a value that an op of the mp dialect passes on, such as a gradient
+  /// that leaves the backward pass: the value it was.
   int original = noIndex;
   ByteCount size;
-  /// Nodes that take it, once per use, in order.
+  /// Nodes that read it, once per use, in order.
   llvm::SmallVector<unsigned, 2> users;
 };
 
 /// A node. Strings belong to the context.
 struct ReportNode {
-  /// Float values whose type could be chosen: 16 bit or fp32; or none.
+  /// The precision of float values whose type could be chosen: 16 bit or fp32;
+  /// Other if there are none.
   enum State : uint8_t { Other, F32, Low };
   mlir::Operation *op = nullptr;
   llvm::StringRef name, domain, opType;
   State state = Other;
   bool isInsertedCast = false;
-  /// Nothing of its own decides its precision: its neighbours do.
+  /// True if only its neighbours decide its precision.
   bool isFree = false;
-  /// Float values of it compute shapes or indices.
+  /// True if its float values compute shapes or indices.
   bool isShape = false;
-  /// The schema admits the 16-bit type now; the first opset that does, or 0.
+  /// True if the schema admits the 16-bit type now; the first opset that does,
+  /// or 0.
   bool isAdmitted = false;
   int firstOpset = 0;
   llvm::StringRef opClass, classReason, because, hazard, composite;
-  /// `because` without numbers and names: what groups of nodes have in common.
+  /// `because` without numbers and names: the common text of a group of nodes.
   llvm::StringRef group;
-  /// The bytes that `because` speaks of.
+  /// The bytes that `because` mentions.
   std::optional<int64_t> cost;
-  /// Of a graph that trains.
+  /// The phase; meaningful if the graph trains.
   TrainingPhase phase = TrainingPhase::Forward;
-  /// Absent where nobody knows.
+  /// Absent if unknown.
   std::optional<uint64_t> multiplyAdds;
   /// Index into PrecisionReport::scopes.
   unsigned scope = 0;
@@ -80,22 +82,22 @@ struct ReportNode {
   /// Indices of values; noIndex for absent operands.
   llvm::SmallVector<int, 4> operands;
   llvm::SmallVector<unsigned, 2> results;
-  /// Of its results.
+  /// The size of its results.
   uint64_t bytes = 0;
-  /// Where its precision comes from: a value that it takes or yields, and the
-  /// node at the other end (noIndex: the value itself is the cause).
+  /// The cause of its precision: a value that it takes or yields, and the node
+  /// at the other end (noIndex: the value itself is the cause).
   int causeValue = noIndex, causeNode = noIndex;
 
   /// `name`, or the name of its first output.
   std::string getDisplayName() const;
 };
 
-/// A model's size and versions at one moment.
+/// A model's size and versions at one point of the pipeline.
 struct ModelSize {
   uint64_t weights = 0;
-  /// Results of nodes that are no constants and no inserted casts.
+  /// Results of nodes that are neither constants nor inserted casts.
   uint64_t activations = 0;
-  /// Of a graph that trains: what the forward pass leaves for the backward one.
+  /// For a graph that trains: values that the backward pass reads.
   uint64_t saved = 0;
   int64_t values = 0, dynamicValues = 0, unknownValues = 0;
   int64_t opset = 0, irVersion = 0;
@@ -105,66 +107,67 @@ struct ModelSize {
 
   static ModelSize measure(mlir::ModuleOp module,
                            const DimensionSizes &dims = {});
-  /// With the sizes of all values of the module.
+  /// Measures with known sizes of all values of the module.
   static ModelSize measure(mlir::ModuleOp module, const ValueSizes &sizes);
 };
 
-/// A recurrent cell in 16 bit, as messages call it, or an input that the caller
-/// feeds with an output of the last call; empty if there is none.
+/// The name, for messages, of a recurrent cell in 16 bit, or of an input that
+/// the caller feeds with an output of the last call; empty if there is none.
 std::string findRecurrentState(mlir::ModuleOp module);
 
-/// What it would bring to allow the nodes of one operator 16 bit.
+/// The gain from allowing the nodes of one operator 16 bit.
 struct Saving {
   std::string op;
-  /// Nodes that a policy keeps fp32, and free ones that are so with them.
+  /// Nodes that a policy keeps fp32, and free nodes that are fp32 because of
+  /// them.
   int64_t nodes = 0, following = 0;
-  /// Half the fp32 results, and the casts beside them.
+  /// Half the fp32 results, and the casts next to them.
   uint64_t bytes = 0;
-  /// The opset that 16 bit needs; 0 if the one in force admits it.
+  /// The opset that 16 bit needs; 0 if the current opset admits it.
   int opset = 0;
 };
 
 struct PrecisionReport {
   /// "bf16" or "fp16".
   std::string precision;
-  /// What the user says of symbolic dimensions; the others are guessed.
+  /// Sizes of symbolic dimensions from the user; the others are guessed.
   DimensionSizes dims;
-  /// In the order of the graph, a body's nodes behind the node that has it.
+  /// Nodes in the order of the graph; a body's nodes come after its node.
   std::vector<ReportNode> nodes;
   std::vector<ReportValue> values;
-  /// Paths of names, '/' between their parts; [0] is the top.
+  /// Paths of names, separated by '/'; [0] is the top.
   std::vector<std::string> scopes;
-  /// What mp-verify-precision has counted.
+  /// Counters of mp-verify-precision.
   int64_t nodesLow = 0, nodesF32 = 0, nodesOther = 0;
   int64_t castsInserted = 0, castsRemoved = 0;
   int64_t elementsToZero = 0, masksClamped = 0;
-  /// The marks are there; else nodes have no decisions, casts no makers.
+  /// True if the module has its marks; otherwise decisions and the origins of
+  /// casts are unknown.
   bool isMarked = false;
   ModelSize after;
   WorkSummary work;
-  /// The cell or input that carries a state from step to step; empty if none
-  /// does.
+  /// The cell or input that carries a state from step to step; empty if there
+  /// is none.
   std::string recurrentState;
 
-  /// The main graph and, where they are marked, functions; without `withNodes`
-  /// only counts and sizes. `module` is not changed and must outlive the
-  /// result.
+  /// Collects the main graph and marked functions; without `withNodes` only
+  /// counts and sizes. `module` is not changed and must outlive the result.
   static PrecisionReport collect(mlir::ModuleOp module,
                                  DimensionSizes dims = {},
                                  bool withNodes = true);
 
-  /// The operators whose allowing saves most, best first.
+  /// The operators that would save most if they were allowed, best first.
   std::vector<Saving> getSavings(size_t limit) const;
 
   /// "bf16", "f32" or "".
   llvm::StringRef getPrecision(const ReportNode &node) const;
-  /// The node that yields the value, or what it is handed on from.
+  /// The node that yields the value, or the value from which it is passed on.
   int getSource(const ReportValue &value) const;
-  /// The value that an inserted cast, or several, was made from.
+  /// The value before one or several inserted casts.
   int skipCasts(int value) const;
-  /// Bytes that a cast reads and writes.
+  /// The bytes that a cast reads and writes.
   uint64_t getMovedBytes(const ReportNode &cast) const;
-  /// `wanted by node 'a' (Softmax-13) and 2 more`.
+  /// For example `wanted by node 'a' (Softmax-13) and 2 more`.
   std::string getCastReason(const ReportNode &cast) const;
 };
 

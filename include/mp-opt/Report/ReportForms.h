@@ -17,55 +17,55 @@
 
 namespace mp {
 
-/// What a report says beside the model.
+/// Facts for a report that are not in the model.
 struct RunInfo {
   std::string version, input, output;
   ModelSize before;
   std::vector<std::string> warnings;
-  /// What --train has decided; empty without it.
+  /// The decisions of --train; empty without it.
   std::vector<ParameterRecord> parameters;
-  /// What is 16 bit becomes fp32 that is rounded, behind this report.
+  /// 16-bit types are replaced by rounded fp32 after this report.
   bool isEmulated = false;
-  /// What is written is code for a processor, and no model.
+  /// The output is code for a processor, not a model.
   bool isCode = false;
-  /// The result is run and compared with its input.
+  /// The result is run and compared with the input model.
   bool isVerified = false;
 };
 
-/// Where the result runs, by what it computes in; empty of code.
+/// The runtimes that can run the result, given its types; empty for code.
 struct RuntimeSupport {
   std::vector<std::string> runsIn;
-  /// One that does not run it, why, and flags that make a result which it
-  /// does; empty if there is none.
+  /// A runtime that cannot run the result, the reason, and flags that make a
+  /// result for it; empty if there is none.
   std::string notIn, reason;
   std::vector<std::string> remedies;
 };
 RuntimeSupport findRuntimes(const PrecisionReport &report, const RunInfo &run);
-/// "runs in: mp-run, onnxruntime"; nothing of code.
+/// Prints "runs in: mp-run, onnxruntime"; nothing for code.
 void printRuntimes(const RuntimeSupport &support, llvm::raw_ostream &os);
-/// A line that recommends --verify where the conversion alone says too little;
-/// nothing for most models.
+/// Prints a line that recommends --verify if the conversion alone does not tell
+/// enough; nothing for most models.
 void printAdvice(const PrecisionReport &report, const RunInfo &run,
                  llvm::raw_ostream &os);
-/// The attribute `runtimes` of a JSON object.
+/// Writes the attribute `runtimes` of a JSON object.
 void writeRuntimes(const RuntimeSupport &support, llvm::json::OStream &json);
 
-/// The number in `schema_version` of every JSON that a report writes; it grows
-/// when a key goes or changes its meaning.
+/// The number in `schema_version` of every JSON report; it increases when a key
+/// is removed or changes its meaning.
 inline constexpr int reportSchemaVersion = 2;
 
-/// The table at the end of a run.
+/// Prints the table at the end of a run.
 void printSummary(const PrecisionReport &report, const RunInfo &run,
                   llvm::raw_ostream &os);
-/// The same and more as JSON; docs/reports.md names the keys. `report` is
-/// null if nothing has decided on precision.
+/// Prints the same facts and more as JSON; docs/reports.md describes the keys.
+/// `report` is null if no precision was decided.
 void printSummaryJSON(const PrecisionReport *report, const RunInfo &run,
                       llvm::raw_ostream &os);
 
-/// What is trained, and what is not and why.
+/// Prints which parameters are trained, and why others are not.
 void printParameters(llvm::ArrayRef<ParameterRecord> parameters,
                      llvm::raw_ostream &os);
-/// The same as the attribute `training` of a JSON object.
+/// Writes the same as the attribute `training` of a JSON object.
 void writeParameters(llvm::ArrayRef<ParameterRecord> parameters,
                      llvm::json::OStream &json);
 
@@ -74,25 +74,26 @@ void writeParameters(llvm::ArrayRef<ParameterRecord> parameters,
 llvm::Error printExplanation(const PrecisionReport &report,
                              llvm::StringRef name, llvm::raw_ostream &os);
 
-/// Node data for Model Explorer: its `results` and `thresholds` per graph.
+/// Prints node data for Model Explorer: its `results` and `thresholds` per
+/// graph.
 void printOverlay(const PrecisionReport &report, llvm::raw_ostream &os);
 
-/// One HTML file that needs no other. With a `profile`, the path of what
-/// `mp-run bench --profile --json` printed, nodes have times. Fails if that is
-/// something else, or of another model.
+/// Prints a self-contained HTML file. With a `profile`, the path of the output
+/// of `mp-run bench --profile --json`, nodes have times. Fails if that is
+/// another kind of file, or belongs to another model.
 llvm::Error printHTML(const PrecisionReport &report, const RunInfo &run,
                       llvm::StringRef profile, llvm::raw_ostream &os);
 
 /// Writes precision and reason into the nodes' metadata, under the keys
-/// `mp-opt.precision`, `mp-opt.reason` and, on casts, `mp-opt.inserted`. What
-/// an earlier run has written stays where the precision is still the same.
+/// `mp-opt.precision`, `mp-opt.reason` and, on casts, `mp-opt.inserted`.
+/// Metadata of an earlier run stays if the precision is still the same.
 void annotateNodes(const PrecisionReport &report);
 
-/// The name nearest to `name`; empty if none is near.
+/// The name closest to `name`; empty if none is close.
 std::string findNearest(llvm::StringRef name,
                         llvm::ArrayRef<llvm::StringRef> candidates);
 
-/// A string of the model as JSON has it: bad UTF-8 replaced.
+/// A string of the model as valid JSON: bad UTF-8 is replaced.
 llvm::json::Value toJSON(llvm::StringRef text);
 
 } // namespace mp

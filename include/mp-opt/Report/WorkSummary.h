@@ -1,13 +1,14 @@
-//===- WorkSummary.h - How much of the work is 16 bit -----------*- C++ -*-===//
+//===- WorkSummary.h - The share of work in 16 bit --------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Counts of nodes say little: most nodes of a training step are the optimizer's
-// and cheap. Work is counted in multiply-adds (MultiplyAdds.h), by phase where
-// a graph trains; where little of it is 16 bit, reasons are weighed by it.
+// Numbers of nodes are not informative: most nodes of a training step belong to
+// the optimizer and are cheap. Work is measured in multiply-adds
+// (MultiplyAdds.h), per phase if a graph trains; if little of it is 16 bit, it
+// weighs the reasons.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,19 +28,19 @@ namespace mp {
 
 /// The work of a model, or of one phase of it. Bodies of loops count once.
 struct Work {
-  /// Multiply-adds of nodes that read the 16-bit type, and of all.
+  /// Multiply-adds of nodes that read the 16-bit type, and of all nodes.
   uint64_t low = 0, total = 0;
-  /// Nodes by what was decided; inserted casts.
+  /// Nodes by decision, and inserted casts.
   int64_t nodesLow = 0, nodesF32 = 0, nodesOther = 0, casts = 0;
 
   bool isEmpty() const {
     return !total && !nodesLow && !nodesF32 && !nodesOther && !casts;
   }
-  /// Of multiply-adds; 0 if there are none.
+  /// The 16-bit share of multiply-adds; 0 if there are none.
   double getShare() const { return total ? double(low) / double(total) : 0; }
 };
 
-/// Why nodes are not in 16 bit, and what may help.
+/// Nodes that are not in 16 bit for one reason, and what may help.
 struct KeptWork {
   std::string reason;
   /// Flags of mp-opt; empty if none would help.
@@ -54,28 +55,29 @@ struct WorkSummary {
   Work all;
   std::array<Work, std::size(phaseNames)> phases;
   bool trains = false;
-  /// Nodes that add up products, nobody knows how many.
+  /// Nodes that add up an unknown number of products.
   int64_t unknownNodes = 0;
-  /// Nodes that read or yield the 16-bit type in the source already.
+  /// Nodes that already read or yield the 16-bit type in the source.
   int64_t lowBefore = 0;
-  /// Nodes that compute in the 16-bit type, whoever gave it to them.
+  /// Nodes that compute in the 16-bit type for any reason.
   int64_t computing = 0;
-  /// It has nodes that update weights in place, which are not part of every
-  /// build of onnxruntime.
+  /// True if there are nodes that update weights in place, which not every
+  /// build of onnxruntime supports.
   bool hasOptimizerNodes = false;
-  /// Operators that no schema and no function of the model describes, in the
-  /// order of the graph.
+  /// Operators with neither a schema nor a function in the model, in the order
+  /// of the graph.
   std::vector<std::string> customOps;
-  /// What is not 16 bit, most work first: of nodes that add up products, or of
-  /// all if there are none.
+  /// Nodes that are not 16 bit, by reason, most work first. Only nodes that add
+  /// up products count, or all if there are none.
   std::vector<KeptWork> kept;
 
-  /// `module` is marked; `low` is its 16-bit type, `sizes` are those of all
+  /// `module` has its marks; `low` is its 16-bit type, `sizes` are those of all
   /// its values.
   static WorkSummary measure(mlir::ModuleOp module, mlir::Type low,
                              const ValueSizes &sizes);
 
-  /// Less than half of the work, or of nodes where there is no work, is 16 bit.
+  /// True if less than half of the work is 16 bit, or of the nodes if there is
+  /// no work.
   bool isLittle() const;
 };
 

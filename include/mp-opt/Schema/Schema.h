@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What every operator takes at every opset, as plain data: formal operands and
-// results with their type variables, the element types each variable admits,
-// attributes with defaults. The standard domains come from ONNX's own
-// registry, com.microsoft from a JSON file of the same content; the build packs
-// both into a table, of which a process unpacks the operators that it meets.
-// Further domains come from files in that JSON form. Nothing here depends on
-// ONNX's headers; everything else in mp-opt asks these classes.
+// The signature of every operator at every opset, as plain data: formal
+// operands and results with their type variables, the element types that each
+// variable admits, attributes with defaults. The standard domains come from
+// ONNX's own registry, com.microsoft from a JSON file with the same content.
+// The build packs both into a table, from which a process unpacks only the
+// operators that it needs. Further domains come from files in that JSON form.
+// This header does not depend on ONNX's headers; the rest of mp-opt uses these
+// classes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +65,8 @@ enum class ElementKind : uint8_t {
   Int2 = 26,
 };
 
-/// The spelling inside `tensor(...)`: "float", "bfloat16"; empty if unknown.
+/// The spelling inside `tensor(...)`, e.g. "float", "bfloat16"; empty if
+/// unknown.
 llvm::StringRef getElementKindName(ElementKind kind);
 
 /// The structure around an element type.
@@ -122,15 +124,15 @@ struct FormalParameter {
 
 struct AttributeSchema {
   std::string name;
-  /// AttributeProto.AttributeType's name: "INT", "FLOATS", ...
+  /// The name in AttributeProto.AttributeType: "INT", "FLOATS", ...
   std::string kind;
   bool required = false;
   /// The default in its printed form; absent if there is none.
   std::optional<std::string> defaultValue;
 
-  /// Sizes, counts and steps, by which implementations divide and for which
-  /// they take memory: their values are at least 1 and less than 2^31. ONNX
-  /// says that in prose only.
+  /// True for sizes, counts and steps, by which implementations divide or which
+  /// determine memory sizes: their values are at least 1 and less than 2^31.
+  /// ONNX only says this in prose.
   bool isSize() const;
 };
 
@@ -140,31 +142,32 @@ struct OpSchema {
   std::string name;
   int since = 1;
   bool deprecated = false;
-  /// Same inputs give the same outputs (false for random generators).
+  /// True if equal inputs give equal outputs (false for random generators).
   bool deterministic = true;
-  /// The list of attributes is complete, so that others are errors.
+  /// True if the list of attributes is complete, so that others are errors.
   bool checkedAttributes = true;
   std::vector<FormalParameter> inputs;
   std::vector<FormalParameter> outputs;
   std::vector<AttributeSchema> attributes;
   std::vector<TypeVariable> typeVariables;
-  /// Which of ONNX's schemas this is, from 1; 0 for other domains.
+  /// The number of this schema among those of ONNX, from 1; 0 for other
+  /// domains.
   unsigned onnxNumber = 0;
 
   bool isONNX() const { return onnxNumber; }
-  /// ONNX's own schema, for type inference: an onnx::OpSchema, made when it is
-  /// asked for; null for other domains.
+  /// ONNX's own schema, an onnx::OpSchema for type inference, created on first
+  /// use; null for other domains.
   const void *getONNXSchema() const;
 
-  /// The formal parameter of an actual one (the last variadic one repeats);
-  /// null if there are too many.
+  /// The formal parameter for an operand's index (the last variadic one
+  /// repeats); null if there are too many operands.
   const FormalParameter *getInput(unsigned index) const;
   const FormalParameter *getOutput(unsigned index) const;
   const AttributeSchema *getAttribute(llvm::StringRef name) const;
   const TypeSet &typesOf(const FormalParameter &parameter) const {
     return typeVariables[parameter.typeVariable].types;
   }
-  /// "Conv-11", with the domain in front unless it is the default one.
+  /// For example "Conv-11", after the domain unless that is the default one.
   std::string getDisplayName() const;
 };
 
@@ -175,14 +178,14 @@ public:
 
   std::string domain;
   std::string name;
-  /// Every version is ONNX's, deterministic and without subgraphs.
+  /// True if every version is ONNX's, deterministic and without subgraphs.
   bool isPure = true;
 
-  /// At least one, oldest first; unpacked when they are asked for.
+  /// The versions, at least one, oldest first; unpacked on first use.
   const Versions &getVersions() const {
     return isUnpacked.load(std::memory_order_acquire) ? versions : unpack();
   }
-  /// The version in force at `opset`, or null if the op came later.
+  /// The version in force at `opset`, or null if the op was added later.
   const OpSchema *at(int opset) const;
   /// The first version whose version number is above `since`, or null.
   const OpSchema *after(int since) const;
@@ -190,7 +193,7 @@ public:
 private:
   friend class SchemaRegistry;
   const Versions &unpack() const;
-  /// Unless a version of that number is there.
+  /// Adds a version unless there is one with its number.
   void add(std::unique_ptr<OpSchema> version);
 
   mutable std::atomic<bool> isUnpacked = true;
@@ -203,10 +206,11 @@ class SchemaRegistry {
 public:
   /// The standard domains and com.microsoft; made once per process.
   static const SchemaRegistry &builtin();
-  /// The same as a registry of one's own, to add further domains to.
+  /// The same as a separate registry, to which further domains can be added.
   static std::unique_ptr<SchemaRegistry> createBuiltin();
 
-  /// What ONNX's library and `json` describe, for the build, which packs it.
+  /// The schemas of ONNX's library and of `json`, for the build, which packs
+  /// them.
   static llvm::Expected<std::unique_ptr<SchemaRegistry>>
   createFromSources(llvm::StringRef json, llvm::StringRef file);
   std::string pack() const;
@@ -227,7 +231,7 @@ public:
 private:
   SchemaRegistry() = default;
   void addONNX();
-  /// `packed` lives as long as the registry.
+  /// `packed` must live as long as the registry.
   void addPacked(llvm::StringRef packed);
   OpFamily &getOrCreate(llvm::StringRef domain, llvm::StringRef name);
   void finish();
@@ -237,7 +241,7 @@ private:
   llvm::StringMap<int> newest;
 };
 
-/// "ai.onnx" and "" name the same domain; the answer is the latter.
+/// "ai.onnx" and "" name the same domain; the result is the latter.
 inline llvm::StringRef normalizeDomain(llvm::StringRef domain) {
   return domain == "ai.onnx" ? llvm::StringRef() : domain;
 }

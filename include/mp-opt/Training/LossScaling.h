@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Small gradients vanish in fp16. The start of the backward pass is multiplied
-// by a scale, so that all gradients are, and these are divided by it where
-// they leave, in fp32. Where one of them is not finite, the step is skipped and
-// the scale reduced; after so many clean steps it grows.
+// by a scale, which scales all gradients; they are divided by it where they
+// leave the backward pass, in fp32. If a gradient is not finite, the step is
+// skipped and the scale reduced; after a number of finite steps it grows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,41 +25,42 @@ namespace mp {
 struct LossScale {
   enum Mode { None, Static, Dynamic };
   Mode mode = None;
-  /// The scale, or the one of the first step.
+  /// The scale, or the scale of the first step.
   double initial = 65536;
   double growthFactor = 2, backoffFactor = 0.5;
   int64_t growthInterval = 2000, hysteresis = 1;
   double floor = 1, cap = 16777216;
 
-  /// "none", a number, or "dynamic" with settings behind a colon:
-  /// "dynamic:init=1024,growth-interval=100". Fails for other settings, and
-  /// for a scale that is not positive and finite in fp32.
+  /// Parses "none", a number, or "dynamic" with settings after a colon:
+  /// "dynamic:init=1024,growth-interval=100". Fails for other settings, and for
+  /// a scale that is not positive and finite in fp32.
   llvm::Error parse(llvm::StringRef text);
 };
 
-/// Where losses and gradients are in a graph that trains.
+/// The losses and gradients of a graph that trains.
 struct TrainingGraph {
-  /// Where backward passes start: gradients of losses by themselves.
+  /// The starts of backward passes: gradients of losses by themselves.
   llvm::SmallVector<mlir::Value> seeds;
-  /// Where gradients leave: operands of `mp.gradient`, or of nodes that
-  /// accumulate gradients in place.
+  /// The uses of finished gradients: operands of `mp.gradient`, or of nodes
+  /// that accumulate gradients in place.
   llvm::SmallVector<mlir::OpOperand *> gradients;
-  /// Gradients go into buffers: the optimizer is elsewhere.
+  /// True if gradients go into buffers: the optimizer is in another model.
   bool accumulates = false;
-  /// True where an accumulation starts anew; null if none does.
+  /// A flag that is true when an accumulation starts; null if none does.
   mlir::Value startsWindow;
 };
 
 /// True if the gradients of the graph are outputs, and nothing else reads them.
 bool leavesGradients(onnxir::GraphOp graph);
 
-/// Finds them: `mp.gradient` and `mp.loss_seed` where the graph has these, else
-/// by dataflow, as onnxruntime's training graphs have them: operators whose
-/// schema takes gradients into a buffer, and the constant one from which all
-/// that they take comes. Without gradients the answer is empty; there may be
-/// gradients and no seed.
+/// Finds losses and gradients. `mp.gradient` and `mp.loss_seed` are used if the
+/// graph has them. Otherwise they are found by dataflow, as in onnxruntime's
+/// training graphs: gradients are operands of operators whose schema puts them
+/// into a buffer, and the seed is the constant on which all of them depend.
+/// Without gradients the result is empty; a result may have gradients and no
+/// seed.
 TrainingGraph findTraining(onnxir::GraphOp graph);
-/// What is wrong then.
+/// The error for gradients without a seed.
 inline constexpr llvm::StringLiteral noSeed =
     "no constant is found that all of them are multiples of, where the "
     "backward pass starts";
@@ -70,9 +71,9 @@ mlir::LogicalResult scaleLosses(onnxir::GraphOp graph, NodeBuilder &builder,
                                 const TrainingGraph &training,
                                 const LossScale &settings);
 
-/// Tells optimizers that take gradients and a signal to update (by the names in
-/// their schemas), and have no signal, to leave their states as they are where
-/// a gradient is not finite. True if there is one.
+/// Makes optimizers that take gradients and an update signal (by the names in
+/// their schemas), but have no signal, keep their states if a gradient is not
+/// finite. True if there is such an optimizer.
 bool guardOptimizers(onnxir::GraphOp graph, NodeBuilder &builder);
 
 } // namespace mp

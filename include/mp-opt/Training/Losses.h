@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each is what the function of that name in torch.nn.functional computes, with
-// its defaults:
+// Each loss is the function of that name in torch.nn.functional, with its
+// defaults:
 //
 //   softmax-cross-entropy  of scores [N, C, ...] and classes int64 [N, ...]
 //   nll                    of log-probabilities, and classes likewise
@@ -14,13 +14,12 @@
 //                          of any output and a target of its shape
 //   bce-with-logits        of logits and a target of their shape
 //   bce                    of probabilities that are a Sigmoid's result, whose
-//                          operand then counts; anything else is taken for
-//                          logits
+//                          operand is used; other outputs count as logits
 //   kl-div                 of log-probabilities and a target of probabilities
-//   output:NAME            what the model computes already
+//   output:NAME            a loss that the model computes itself
 //
-// What torch does by default and these do not: no label is ignored unless
-// `ignore-index` says so.
+// Unlike torch, which ignores one label by default, these losses ignore no
+// label unless `ignore-index` names it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,49 +33,51 @@
 
 namespace mp {
 
-/// Outputs of a training step: the loss, and what it is a sum of.
+/// Outputs of a training step: the loss, and the parts of its sum.
 inline constexpr llvm::StringLiteral lossName = "loss";
 inline constexpr llvm::StringLiteral lossPartPrefix = "loss.";
 
 struct LossKind;
 
 struct LossRequest {
-  /// As it was given, for messages.
+  /// The text as it was given, for messages.
   std::string text;
   const LossKind *kind = nullptr;
-  /// The graph output that the loss is of; empty for the first float one.
+  /// The graph output that the loss is computed from; empty for the first float
+  /// one.
   std::string output;
-  /// The input that it is compared with; empty for the usual name, else it is
-  /// no other value of the model.
+  /// The input that the output is compared with; empty for the usual name. A
+  /// given name must not be that of another value of the model.
   std::string labels;
   bool namesLabels = false;
-  /// The axis of the classes, for those losses that have classes.
+  /// The axis of the classes, for losses with classes.
   int64_t classAxis = 1;
-  /// Its share in the sum of several losses.
+  /// The weight of this loss in the sum of several losses.
   double weight = 1;
   /// "mean", "sum"; "batchmean" is the sum over the size of the batch.
   std::string reduction = "mean";
-  /// The label of what does not count.
+  /// The label that is ignored.
   std::optional<int64_t> ignoreIndex;
   double labelSmoothing = 0;
-  /// Where smooth-l1 (beta) and huber (delta) turn from square to linear.
+  /// The bound at which smooth-l1 (beta) and huber (delta) become linear.
   double beta = 1, delta = 1;
-  /// Of each class; empty for ones.
+  /// One weight per class; empty for ones.
   std::vector<double> weights;
-  /// Of targets that are one, by places of the last axis or one for all.
+  /// Weights of targets that are one: one per index of the last axis, or a
+  /// single one for all.
   std::vector<double> posWeight;
 
-  /// `text` is KIND[:OUTPUT][:key=value,...], maybe in braces. What follows the
-  /// kind is an output as a whole where `outputs` has its name. Fails for
+  /// Parses KIND[:OUTPUT][:key=value,...], with or without braces. All text
+  /// after the kind is an output name if `outputs` contains it. Fails for
   /// kinds, keys and values that do not exist, and for files that cannot be
   /// read.
   llvm::Error parse(llvm::StringRef text, int64_t classAxis,
                     llvm::ArrayRef<std::string> outputs);
 };
 
-/// Adds the losses, and inputs `labels`, `labels_2`, ... unless there are some,
-/// to the end of the graph. Their sum becomes the first output, called `loss`;
-/// where it is not the one loss itself, that of each comes behind it. Each of
+/// Adds the losses, and inputs `labels`, `labels_2`, ... unless they exist, to
+/// the end of the graph. The sum of the losses becomes the first output, called
+/// `loss`; if it is not just one loss, the single losses come after it. Each of
 /// `texts` is a LossRequest. Fails with an error at the graph.
 mlir::FailureOr<mlir::Value> addLosses(onnxir::GraphOp graph,
                                        NodeBuilder &builder,

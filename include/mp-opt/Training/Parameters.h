@@ -16,18 +16,18 @@ namespace mp {
 /// The values that the main graph defines, by name.
 llvm::StringMap<mlir::Value> findValues(onnxir::GraphOp graph);
 
-/// The loss of that name; without a name the one that is marked. Fails with an
-/// error if there is none, or if it is no float of one element.
+/// The loss of that name; without a name, the loss that is marked. Fails with
+/// an error if there is none, or if it is not a float with one element.
 mlir::FailureOr<mlir::Value> findLoss(onnxir::GraphOp graph,
                                       llvm::StringRef name);
 
-/// The elements' attribute of an initializer or Constant, without the fields of
-/// a TensorProto; null if it has none, and for other ops.
+/// The attribute with the elements of an initializer or Constant, without the
+/// fields of a TensorProto; null if it has none, and for other ops.
 mlir::TypedAttr getElements(mlir::Operation *constant);
 
-/// Fails with an error that names the first element of a float constant
-/// that is NaN or infinite: no step would make it, or what it is multiplied
-/// with, a number again. Elements that cannot be read pass.
+/// Fails with an error that names the first element of a float constant that is
+/// NaN or infinite, as no training step could make it finite again. Elements
+/// that cannot be read pass.
 mlir::LogicalResult checkFinite(mlir::Operation *constant,
                                 llvm::StringRef name);
 

@@ -1,4 +1,4 @@
-//===- Sharding.h - Optimizers that ranks share -----------------*- C++ -*-===//
+//===- Sharding.h - Sharded optimizers --------------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,31 +22,31 @@ namespace mp {
 
 struct ShardSettings {
   int64_t ranks = 1, rank = 0;
-  /// Parameters of fewer elements are updated by every rank.
+  /// Parameters with fewer elements are updated by every rank.
   int64_t leastElements = 1024;
   /// Bytes of parameters that are gathered at once.
   int64_t bucketBytes = 25 << 20;
 };
 
-/// A state of which a rank has a range that is its own.
+/// A state of which a rank owns a range.
 struct ShardedState {
   std::string name;
-  /// Of the whole state, and the rank's range of its elements, in row-major
-  /// order.
+  /// Sizes of the whole state, and the rank's range of its elements, in
+  /// row-major order.
   llvm::SmallVector<int64_t> sizes;
   int64_t first = 0, count = 0;
-  /// The state is the range and nothing more, a line of `count` elements. Else
-  /// it is whole, and what other ranks own is rounded to bf16: a parameter that
-  /// the model reads in bf16 only.
+  /// True if the state is only the range, a vector of `count` elements.
+  /// Otherwise it is whole, and the elements of other ranks are rounded to
+  /// bf16: a parameter that the model reads in bf16 only.
   bool isRange = true;
 };
 
 /// Shards the optimizer of a distributed step (`mp.all_reduce`) for one of its
-/// ranks. A parameter takes part if all that leads from its gradient to new
-/// states is computed element by element, or sums over all elements, as norms
-/// are; states that only this reads, and that start with one number, become
-/// ranges. Returns them, and parameters that are gathered in bf16, in the order
-/// of inputs.
+/// ranks. A parameter takes part if all nodes between its gradient and new
+/// states are elementwise, or sums over all elements, such as norms. States
+/// that only this update reads, and whose initial elements are all equal,
+/// become ranges. Returns them, and parameters that are gathered in bf16, in
+/// the order of inputs.
 std::vector<ShardedState> shardOptimizer(mlir::ModuleOp module,
                                          const ShardSettings &settings);
 

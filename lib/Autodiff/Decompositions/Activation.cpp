@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Also the activations of com.microsoft themselves.
+// Decomposes gradients of activations, and activations of com.microsoft.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using namespace mlir;
 
 namespace mp {
 
-/// `dY` where `value` is positive, else `otherwise`.
+/// Replaces the result by `dY` where `value` is positive, else by `otherwise`.
 static void selectPositive(NodeDecomposition &op, Value otherwise) {
   Value isPositive =
       op.b.create("Greater", {op.in(1), op.b.scalarLike(0, op.in(1))});
@@ -71,7 +71,7 @@ static Value getGeluSlope(NodeDecomposition &op, Value x) {
   return op.b.add(getCumulative(op, x), op.b.mul(x, density));
 }
 
-/// The approximation: tanh(a * (x + c * x^3)) for erf(x / sqrt 2).
+/// The approximation of erf(x / sqrt 2): tanh(a * (x + c * x^3)).
 static constexpr double cubic = 0.044715;
 static double getLinear() { return std::sqrt(2 / M_PI); }
 
@@ -89,7 +89,7 @@ static Value getFastGeluSlope(NodeDecomposition &op, Value x) {
   return op.b.scale(op.b.add(op.b.addScalar(tanh, 1), bend), 0.5);
 }
 
-/// The operand X, and B on top of it if there is one.
+/// The operand X, plus B if there is one.
 static Value getArgument(NodeDecomposition &op, unsigned index) {
   Value x = op.wide(index);
   return op.has(index + 1) ? op.b.add(x, op.wide(index + 1)) : x;
@@ -107,7 +107,7 @@ static LogicalResult fastGeluGrad(NodeDecomposition &op) {
   return success();
 }
 
-/// QuickGeluGrad(dY, X): of x * s, s = sigmoid(alpha * x).
+/// QuickGeluGrad(dY, X): the gradient of x * s with s = sigmoid(alpha * x).
 static LogicalResult quickGeluGrad(NodeDecomposition &op) {
   Value scaled = op.b.scale(op.wide(1), op.getFloat("alpha"));
   Value sigmoid = op.b.create("Sigmoid", {scaled});

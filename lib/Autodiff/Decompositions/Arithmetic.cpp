@@ -16,7 +16,7 @@ namespace mp {
 // Softmax
 //===----------------------------------------------------------------------===//
 
-/// The sum over one axis; for the ops without "_13", over all from there on.
+/// The sum over one axis; in ops without "_13", over all axes from there on.
 static FailureOr<Value> sumOver(NodeDecomposition &op, Value value) {
   bool isFlat = !op.getOpType().ends_with("_13");
   int64_t axis = op.axis();
@@ -120,8 +120,8 @@ static LogicalResult reduceAllL2(NodeDecomposition &op) {
 // Matrix products
 //===----------------------------------------------------------------------===//
 
-/// Operand `index` of FusedMatMul as MatMul takes it; null if its rank is not
-/// known and that matters.
+/// Operand `index` of FusedMatMul in the form for MatMul; null if the rank
+/// matters and is unknown.
 static Value arrange(NodeDecomposition &op, unsigned index, StringRef turn,
                      StringRef move) {
   Value value = op.in(index);
@@ -132,7 +132,7 @@ static Value arrange(NodeDecomposition &op, unsigned index, StringRef turn,
   auto rank = NodeBuilder::getRank(value);
   if (!rank)
     return {};
-  // Vectors are what MatMul makes of them.
+  // MatMul itself handles vectors.
   if (*rank < 2)
     return value;
   auto order = llvm::to_vector(llvm::seq<int64_t>(*rank));
@@ -143,8 +143,8 @@ static Value arrange(NodeDecomposition &op, unsigned index, StringRef turn,
   return op.b.transpose(value, order);
 }
 
-/// FusedMatMul(A, B): alpha * A' * B', where an operand's first axis may go
-/// behind its batch axes, and its last two may be swapped.
+/// FusedMatMul(A, B): alpha * A' * B'. An operand's first axis may move after
+/// its batch axes, and its last two may be swapped.
 static LogicalResult fusedMatMul(NodeDecomposition &op) {
   Value a = arrange(op, 0, "transA", "transBatchA");
   Value b = arrange(op, 1, "transB", "transBatchB");

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Ops of onnxruntime's training graphs that compute nothing of a gradient:
-// they take tensors apart, pass them on, or check them.
+// Decomposes ops of onnxruntime's training graphs that compute no gradients:
+// they split tensors, pass them on, or check them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,10 +18,10 @@ using namespace mp::onnxir;
 namespace mp {
 
 //===----------------------------------------------------------------------===//
-// Parts and wholes
+// Splitting and joining
 //===----------------------------------------------------------------------===//
 
-/// ConcatTraining: Concat, and the lengths of its operands.
+/// ConcatTraining: Concat, which also yields the lengths of its operands.
 static LogicalResult concatTraining(NodeDecomposition &op) {
   Operation *node = op.getNode();
   int64_t axis = op.axis();
@@ -37,7 +37,7 @@ static LogicalResult concatTraining(NodeDecomposition &op) {
   return success();
 }
 
-/// SplitTraining: Split whose sizes need not be a constant.
+/// SplitTraining: Split with sizes that need not be constant.
 static LogicalResult splitTraining(NodeDecomposition &op) {
   Operation *node = op.getNode();
   SmallVector<Type> types(node->getResultTypes());
@@ -49,7 +49,7 @@ static LogicalResult splitTraining(NodeDecomposition &op) {
   return success();
 }
 
-/// View(input, shapes ...): the elements in their order, in these shapes.
+/// View(input, shapes ...): the elements in the same order, in these shapes.
 static LogicalResult view(NodeDecomposition &op) {
   NodeBuilder &b = op.b;
   Value flat = b.reshape(op.in(0), {-1}), start = b.ints(0);
@@ -90,7 +90,7 @@ static LogicalResult zeroGradient(NodeDecomposition &op) {
   return success();
 }
 
-/// Group(X ...): true once all operands are there.
+/// Group(X ...): true once all operands are computed.
 static LogicalResult group(NodeDecomposition &op) {
   auto type = RankedTensorType::get({1}, op.b.getBuilder().getI1Type());
   Value done = op.b.constant(DenseElementsAttr::get(type, true));
@@ -102,14 +102,14 @@ static LogicalResult group(NodeDecomposition &op) {
 // Checks
 //===----------------------------------------------------------------------===//
 
-/// True if no element of `mask` is, also of none.
+/// True if no element of `mask` is true, or if there are no elements.
 static Value none(NodeDecomposition &op, Value mask) {
   Type type = op.b.getBuilder().getI64Type();
   Value count = op.b.reduceSum(op.b.castTo(mask, type), {}, /*keepDims=*/false);
   return op.b.create("Equal", {count, op.b.intScalar(0)});
 }
 
-/// IsInf takes 16-bit floats from opset 20 on only.
+/// IsInf only supports 16-bit floats from opset 20 on.
 static Value isInfinite(NodeDecomposition &op, unsigned index) {
   return op.b.create("IsInf", {op.wide(index)});
 }
@@ -124,8 +124,8 @@ static LogicalResult isFinite(NodeDecomposition &op) {
   return success();
 }
 
-/// IsAllFinite(X ...): no operand has an infinity or a NaN, or none of the
-/// one kind if an attribute says so.
+/// IsAllFinite(X ...): true if no operand has an infinity or a NaN. An
+/// attribute may limit the test to one of the two.
 static LogicalResult isAllFinite(NodeDecomposition &op) {
   bool onlyInf = op.getFlag("isinf_only");
   bool onlyNaN = op.getFlag("isnan_only");

@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace mp {
 
-/// The sizes `shape`, with -1 in front up to `rank` of them.
+/// The sizes `shape`, extended to `rank` of them by -1 at the front.
 static Value padShape(NodeDecomposition &op, Value shape, Value rank) {
   Value missing = op.b.sub(rank, op.b.shapeOf(shape));
   return op.b.concat({op.b.expand(op.b.ints(-1), missing), shape}, 0);
@@ -29,7 +29,7 @@ static LogicalResult broadcastGradientArgs(NodeDecomposition &op) {
     if (!op.wants(index))
       continue;
     Value size = sizes[index], other = sizes[1 - index];
-    // Axes that the other operand does not have are as good as ones.
+    // Missing axes of the other operand count as ones.
     Value isOther = op.b.create(
         "Not", {op.b.create("Equal", {op.b.create("Abs", {other}), one})});
     Value isStretched =
@@ -42,7 +42,7 @@ static LogicalResult broadcastGradientArgs(NodeDecomposition &op) {
   return success();
 }
 
-/// ReduceSumTraining: ReduceSum whose axes need not be a constant.
+/// ReduceSumTraining: ReduceSum with axes that need not be constant.
 static LogicalResult reduceSumTraining(NodeDecomposition &op) {
   Operation *node = op.getNode();
   SmallVector<NamedAttribute> attributes;

@@ -12,8 +12,8 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// dY where the mask (of its shape) keeps it, as much larger as kept elements
-/// were; as it is where the mode says that nothing was dropped.
+/// Replaces the result by dY where the mask (of its shape) is true, scaled like
+/// the kept elements; by dY itself if the mode says that nothing was dropped.
 static void writeMasked(NodeDecomposition &op, Value mask) {
   Value grad = op.wide(0);
   double stated = op.getFloat("ratio", 0.5);
@@ -23,7 +23,7 @@ static void writeMasked(NodeDecomposition &op, Value mask) {
   Value kept = op.b.sub(one, ratio);
   if (op.has(3))
     kept = op.b.where(op.in(3), kept, one);
-  // Where all is dropped, nothing of this is used.
+  // If all elements are dropped, the quotient is not used.
   Value isNone = op.b.create("Equal", {kept, zero});
   Value scaled = op.b.div(grad, op.b.where(isNone, one, kept));
   op.replace(op.b.where(mask, scaled, zero));

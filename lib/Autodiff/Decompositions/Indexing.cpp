@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What was gathered twice adds up, in fp32 for 16-bit gradients. Scatters have
-// sums from opset 16 on.
+// Gradients of elements that were gathered several times add up, in fp32 for
+// 16-bit gradients. Scatters support sums from opset 16 on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ static Value zeros(NodeDecomposition &op, Value shape, Value like) {
 }
 
 /// The product of the sizes from `start` to `end` of `shape`, as a vector of
-/// one.
+/// one element.
 static Value countFrom(NodeDecomposition &op, Value shape, int64_t start,
                        int64_t end) {
   NodeBuilder &b = op.b;
@@ -41,12 +41,12 @@ static Value countFrom(NodeDecomposition &op, Value shape, int64_t start,
       count *= (*known)[axis];
     return b.ints(count);
   }
-  // There is no product of nothing before opset 18.
+  // Before opset 18, ReduceProd of an empty tensor is not defined.
   Value sizes = b.concat({b.ints(1), b.slice(shape, 0, start, end)}, 0);
   return b.create("ReduceProd", {sizes}, b.attr("keepdims", int64_t(1)));
 }
 
-/// `value` in the shape `shape`, in which 0 is a size.
+/// `value` in the shape `shape`, in which 0 means a size of 0.
 static Value toShape(NodeDecomposition &op, Value value, Value shape) {
   SmallVector<NamedAttribute> attributes;
   if (getOpset(op.getNode(), "").value_or(1) >= 14)
@@ -81,8 +81,8 @@ static Value addRows(NodeDecomposition &op, Value rows, Value indices,
   return b.matmul(oneHot, rows);
 }
 
-/// GatherGrad(shape, indices, dY): the sizes before and behind the axis are
-/// one each, then the axis goes first.
+/// GatherGrad(shape, indices, dY): the sizes before and after the axis become
+/// one size each, then the axis moves to the front.
 static LogicalResult gatherGrad(NodeDecomposition &op) {
   NodeBuilder &b = op.b;
   Value shape = toInt64(op, 0), indices = toInt64(op, 1), grad = op.wide(2);
@@ -121,8 +121,8 @@ static LogicalResult gatherElementsGrad(NodeDecomposition &op) {
   return success();
 }
 
-/// GatherNDGrad(shape, indices, dY): batch axes become one, whose index goes
-/// in front of the others.
+/// GatherNDGrad(shape, indices, dY): batch axes become one axis, whose index
+/// comes before the others.
 static LogicalResult gatherNDGrad(NodeDecomposition &op) {
   NodeBuilder &b = op.b;
   if (!hasScatterAdd(op))
@@ -145,7 +145,7 @@ static LogicalResult gatherNDGrad(NodeDecomposition &op) {
   Value number =
       b.expand(b.unsqueeze(numbers, {1, 2}), b.concat({column, b.ints(1)}, 0));
   Value full = b.concat({number, flat}, 2);
-  // The sizes behind the indexed axes.
+  // The sizes after the indexed axes.
   Value behind = b.create("Slice", {rest, depth, b.ints(noEnd), b.ints(0)});
   Value rows = b.reshape(grad, b.concat({column, behind}, 0));
   Value sums =
@@ -159,8 +159,9 @@ static LogicalResult gatherNDGrad(NodeDecomposition &op) {
 // Slice
 //===----------------------------------------------------------------------===//
 
-/// How much a slice leaves out before and behind, a vector of one for each
-/// axis. False if a step is not 1, or if the starts are no constants.
+/// The number of elements that a slice leaves out at both ends, a vector of one
+/// element per axis. False if a step is not 1, or if the starts are not
+/// constant.
 static bool getBorders(NodeDecomposition &op, SmallVector<Value> &before,
                        SmallVector<Value> &behind) {
   NodeBuilder &b = op.b;
@@ -204,7 +205,8 @@ static bool getBorders(NodeDecomposition &op, SmallVector<Value> &before,
   return true;
 }
 
-/// A vector of vectors of one: a constant if all of them are.
+/// Joins vectors of one element into one vector: a constant if all of them are
+/// constant.
 static Value join(NodeDecomposition &op, ArrayRef<Value> values) {
   SmallVector<int64_t> known;
   for (Value value : values)
@@ -214,9 +216,9 @@ static Value join(NodeDecomposition &op, ArrayRef<Value> values) {
                                        : op.b.concat(values, 0);
 }
 
-/// SliceGrad(dY, shape, starts, ends, axes, steps): padding with zeros, or,
-/// for steps, dY scattered to where an equal slice of the numbers 0, 1, 2 ...
-/// says that it is from.
+/// SliceGrad(dY, shape, starts, ends, axes, steps): padding with zeros. If
+/// there are steps, dY is scattered instead, to the indices that an equal slice
+/// of the numbers 0, 1, 2 ... yields.
 static LogicalResult sliceGrad(NodeDecomposition &op) {
   NodeBuilder &b = op.b;
   SmallVector<Value> borders, behind;

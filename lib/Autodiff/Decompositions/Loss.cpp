@@ -19,8 +19,8 @@ namespace mp {
 // Labels
 //===----------------------------------------------------------------------===//
 
-/// Gradient(dY, log_prob, labels, weights, ignored label, bias): the last
-/// operands exist in some forms only.
+/// Gradient(dY, log_prob, labels, weights, ignored label, bias): only some
+/// forms have the last operands.
 static LogicalResult labelGrad(NodeDecomposition &op, int64_t classAxis,
                                bool weighsLabels) {
   if (failed(checkClasses(op, op.in(1), classAxis)))

@@ -82,8 +82,8 @@ static LogicalResult batchNormGrad(NodeDecomposition &op) {
 // Layers
 //===----------------------------------------------------------------------===//
 
-/// `axis` as one of the axes of operand `index`; absent if that has no rank or
-/// no such axis.
+/// `axis` of operand `index`, counted from the front, and the rank; absent if
+/// the operand has no known rank or no such axis.
 static std::optional<std::pair<int64_t, int64_t>>
 getAxisAndRank(NodeDecomposition &op, unsigned index) {
   auto rank = NodeBuilder::getRank(op.in(index));
@@ -103,7 +103,7 @@ static LogicalResult finishLayerNorm(NodeDecomposition &op,
   auto sum = [&](Value value) {
     auto rows = llvm::to_vector(llvm::seq<int64_t>(0, axis));
     Value total = rows.empty() ? value : op.b.reduceSum(value, rows, false);
-    // Runtimes also give the scale as a plain vector.
+    // Runtimes also accept the scale as a plain vector.
     return NodeBuilder::getRank(total) == NodeBuilder::getRank(scale)
                ? total
                : op.b.reshapeLike(total, scale);
@@ -140,8 +140,8 @@ static LogicalResult simplifiedLayerNormGrad(NodeDecomposition &op) {
   return finishLayerNorm(op, norm, op.b.castLike(op.in(0), x), op.in(2), axis);
 }
 
-/// InvertibleLayerNormalizationGrad(dY, Y, scale, bias, inverse deviation):
-/// what was normalized follows from the result.
+/// InvertibleLayerNormalizationGrad(dY, Y, scale, bias, inverse deviation): the
+/// normalized values follow from the result.
 static LogicalResult invertibleLayerNormGrad(NodeDecomposition &op) {
   auto place = getAxisAndRank(op, 1);
   if (!place)

@@ -13,8 +13,8 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// The sizes of the result: batch and channels are those of the gradient dY,
-/// only the type knows the others.
+/// The sizes of the result: batch and channels are those of the gradient dY;
+/// only the type gives the others.
 static std::optional<SmallVector<Size>> getImage(NodeDecomposition &op) {
   auto type = dyn_cast<RankedTensorType>(op.out().getType());
   if (!type || type.getRank() < 3 ||

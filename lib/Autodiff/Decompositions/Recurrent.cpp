@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The products of inputs and weights are made for all steps at once, in front
-// of the Scan; its body has those of the recurrence. Where a sequence has
-// ended, states stay as they are and outputs are zero: that serves both
-// directions, for the other one begins in the padding.
+// The products of inputs and weights are computed for all steps at once, before
+// the Scan; its body has the products of the recurrence. After the end of a
+// sequence, states stay as they are and outputs are zero. This works for both
+// directions, since the reverse one begins in the padding.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ using namespace recurrent;
 
 namespace {
 
-/// Operands, the same for all of them.
+/// Operands, which are the same for all recurrent operators.
 enum Operand : unsigned {
   inputX,
   weightsW,
@@ -38,7 +38,7 @@ enum Operand : unsigned {
   peepholes
 };
 
-/// Which result holds what; -1 for none.
+/// The indices of the results; -1 for none.
 struct Results {
   int outputs, lastHidden, lastCell = -1, cells = -1, gates = -1;
 };
@@ -52,7 +52,7 @@ public:
   LogicalResult run();
 
 private:
-  /// What a Scan yields; null if nobody wants it.
+  /// The values that a Scan yields; null if they are not needed.
   struct Direction {
     Value hidden, lastCell, outputs, cells, gates;
   };
@@ -79,7 +79,7 @@ private:
   Results results;
   unsigned directions = 1;
   bool isReverse = false, isBatchFirst = false, isLinear = false;
-  /// In the order [sequence, batch, input].
+  /// The axes are [sequence, batch, input].
   Value inputs, mask;
   int64_t steps, batch, hidden;
 };
@@ -110,7 +110,7 @@ LogicalResult RecurrentNode::readAttributes() {
   return success();
 }
 
-/// What `value` has for one direction, without the axis of these.
+/// The part of `value` for one direction, without the direction axis.
 Value RecurrentNode::getPart(Value value, unsigned direction) {
   return b.squeeze(split(b, value, 0, directions)[direction], 0);
 }
@@ -126,7 +126,7 @@ Value RecurrentNode::getInitial(Operand operand, unsigned direction) {
   return b.expand(b.scalarLike(0, inputs), sizes);
 }
 
-/// What all inputs contribute to the gates, and biases with them.
+/// The contribution of all inputs to the gates, including biases.
 Value RecurrentNode::getInputs(unsigned direction, Weights &weights) {
   Value matrix = b.transpose(getPart(op.in(weightsW), direction), {1, 0});
   Value sums = b.matmul(inputs, matrix);
@@ -136,7 +136,7 @@ Value RecurrentNode::getInputs(unsigned direction, Weights &weights) {
   sums = b.add(sums, halves[0]);
   if (!isLinear)
     return b.add(sums, halves[1]);
-  // The reset gate takes the candidate's bias along.
+  // The reset gate also applies to the candidate's bias.
   SmallVector<Value> parts = split(b, halves[1], 0, cell.gates);
   weights.candidateBias = parts.back();
   parts.back() = b.zerosLike(parts.back());
@@ -158,8 +158,7 @@ void RecurrentNode::getWeights(unsigned direction, Weights &weights) {
   }
 }
 
-/// For each step and sequence, whether this one has not ended: [sequence,
-/// batch, 1].
+/// True for each step of a sequence that has not ended: [sequence, batch, 1].
 Value RecurrentNode::getMask() {
   if (!op.has(lengths))
     return {};
@@ -203,7 +202,7 @@ void RecurrentNode::writeBody(Region &body, unsigned direction,
     return isInside ? b.where(isInside, now, b.scalarLike(0, now)) : now;
   };
   auto yield = [&](Value value) {
-    // Each output is a value of its own.
+    // A body must not yield the same value twice.
     if (llvm::is_contained(editor.getYield().getOperands(), value))
       value = b.create("Identity", {value}, {}, value.getType());
     editor.addOutput(value);
@@ -284,7 +283,7 @@ FailureOr<RecurrentNode::Direction> RecurrentNode::write(unsigned direction) {
 // Results
 //===----------------------------------------------------------------------===//
 
-/// Of all directions, which have the axis `axis`.
+/// Replaces a result by the parts of all directions, stacked along `axis`.
 void RecurrentNode::replace(int result, ArrayRef<Value> parts, int64_t axis) {
   if (!wants(result))
     return;

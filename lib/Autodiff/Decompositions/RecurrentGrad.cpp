@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A Scan from the last step to the first carries the gradients of the states
-// and yields those of the gates' arguments; from these come, for all steps at
-// once, the gradients of inputs, weights and biases. The activations are the
-// default ones, as in onnxruntime's kernels.
+// and yields those of the gates' arguments. From these, the gradients of
+// inputs, weights and biases follow for all steps at once. The activations are
+// the default ones, as in onnxruntime's kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ public:
 
 private:
   bool isLSTM() const { return gates == 4; }
-  /// Operands that both operators have, at places of their own.
+  /// Operands of both operators, at different indices.
   Value lengths() { return op.in(isLSTM() ? 3 : 4); }
   Value initialHidden() { return op.in(isLSTM() ? 4 : 5); }
   Value allHidden() { return op.in(6); }
@@ -44,8 +44,8 @@ private:
   Value lastHiddenGrad() { return op.in(isLSTM() ? 10 : 9); }
 
   struct Direction {
-    /// With respect to the arguments of the gates, in the products with the
-    /// inputs and in those with the states.
+    /// Gradients of the arguments of the gates: those in the products with
+    /// inputs and those in the products with states.
     Value input, recurrent;
     Value hidden, cell;
   };
@@ -115,7 +115,7 @@ Value RecurrentGrad::getState(Value value, unsigned direction) {
   return b.expand(b.scalarLike(0, op.in(0)), sizes);
 }
 
-/// The states that steps begin with.
+/// The states at the beginning of steps.
 Value RecurrentGrad::getBefore(Value all, Value first, bool isReverse) {
   Value begin = b.unsqueeze(first, 0);
   if (isReverse)
@@ -123,7 +123,7 @@ Value RecurrentGrad::getBefore(Value all, Value first, bool isReverse) {
   return b.concat({begin, b.slice(all, 0, 0, -1)}, 0);
 }
 
-/// f' of a sigmoid or tanh from its result, times a gradient.
+/// The gradient times the derivative of a sigmoid or tanh, from its result.
 static Value throughSigmoid(NodeBuilder &b, Value gradient, Value y) {
   return b.mul(gradient, b.mul(y, b.sub(b.scalarLike(1, y), y)));
 }
@@ -242,7 +242,8 @@ RecurrentGrad::Direction RecurrentGrad::write(unsigned direction) {
 // For all steps
 //===----------------------------------------------------------------------===//
 
-/// Both as rows of all steps: one transposed times the other.
+/// Reshapes both to the rows of all steps; multiplies one, transposed, by the
+/// other.
 Value RecurrentGrad::getProduct(Value gradient, Value value) {
   auto rows = [&](Value all) {
     return b.reshape(all, b.concat({b.ints(-1), b.dimOf(all, 2)}, 0));
@@ -264,7 +265,8 @@ Value RecurrentGrad::getRecurrentWeights(unsigned direction,
   Value product = getProduct(made.recurrent, before);
   if (isLSTM() || isLinear)
     return product;
-  // The candidate's weights were multiplied with the state behind the gate.
+  // The candidate's weights were multiplied with the state after the reset
+  // gate.
   Value reset = split(b, getSequence(allGates(), direction), -1, 3)[1];
   Value candidate = split(b, made.recurrent, -1, 3)[2];
   SmallVector<Value> parts = split(b, product, 0, 3);

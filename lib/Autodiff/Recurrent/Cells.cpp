@@ -40,7 +40,7 @@ static Value hardSigmoid(NodeBuilder &b, Value x, double alpha, double beta) {
                   {b.floatAttr("alpha", alpha), b.floatAttr("beta", beta)});
 }
 
-/// An operator without parameters, and one with alpha.
+/// A function without parameters, and one with alpha.
 static Value relu(NodeBuilder &b, Value x, double, double) {
   return b.create("Relu", {x});
 }
@@ -100,7 +100,7 @@ getActivations(NodeDecomposition &op, unsigned directions, unsigned direction,
       if (auto text = dyn_cast<StringAttr>(entry))
         name = text.getValue();
   }
-  // Lists of parameters have entries for those functions only that take one.
+  // Lists of parameters only have entries for functions that take one.
   SmallVector<double> alphas = getFloats(op.getNode(), "activation_alpha");
   SmallVector<double> betas = getFloats(op.getNode(), "activation_beta");
   auto take = [](SmallVector<double> &list, std::optional<double> byDefault) {
@@ -127,8 +127,8 @@ getActivations(NodeDecomposition &op, unsigned directions, unsigned direction,
       ArrayRef(all).slice(direction * byDefault.size(), byDefault.size()));
 }
 
-/// What goes into an activation is clipped first; by onnxruntime, the cell's
-/// state is not.
+/// The input of an activation is clipped first, except for the cell's state, as
+/// in onnxruntime.
 Value Step::activate(unsigned index, Value value) {
   double clip = node.getFloat("clip", 0);
   if (clip > 0 && value != newCell)
@@ -147,7 +147,7 @@ SmallVector<Value> split(NodeBuilder &b, Value value, int64_t axis,
   if (parts == 1)
     return {value};
   SmallVector<NamedAttribute> attributes{b.attr("axis", axis)};
-  // Before, as many parts as there are results are meant.
+  // In older versions, the number of results gives the number of parts.
   Operation *around = b.getBuilder().getInsertionBlock()->getParentOp();
   if (getOpset(around, "").value_or(1) >= 18)
     attributes.push_back(b.attr("num_outputs", int64_t(parts)));

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One step of LSTM, GRU and RNN in one direction: from the states and what the
-// input contributes to the gates to the next states.
+// One step of LSTM, GRU and RNN in one direction: computes the next states from
+// the states and the contribution of the input to the gates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,26 +17,28 @@
 
 namespace mp::recurrent {
 
-/// A function of the schema's list, with its parameters.
+/// An activation function of the schema's list, with its parameters.
 struct Activation {
   mlir::Value (*write)(NodeBuilder &, mlir::Value, double, double) = nullptr;
   double alpha = 0, beta = 0;
 };
 
-/// The activations of direction `direction`, `byDefault` without the attribute.
+/// The activations of direction `direction`; `byDefault` if the attribute is
+/// absent.
 mlir::FailureOr<llvm::SmallVector<Activation>>
 getActivations(NodeDecomposition &op, unsigned directions, unsigned direction,
                llvm::ArrayRef<llvm::StringLiteral> byDefault);
 
-/// What a step reads besides the states; weights are made in front of the
+/// The operands of a step other than states. Weights are computed before the
 /// node, and captured by the step.
 struct Weights {
-  /// Of the recurrence, [hidden, gates * hidden]; for GRU without
-  /// linear_before_reset those of two gates, and those of the third.
+  /// Weights of the recurrence, [hidden, gates * hidden]; for GRU without
+  /// linear_before_reset the weights of two gates, and those of the third.
   mlir::Value recurrent, candidate;
-  /// Its biases of the candidate gate, where they are no part of the input's.
+  /// Its biases of the candidate gate, if they are not part of the input's.
   mlir::Value candidateBias;
-  /// Of the gates i, o, f, [hidden] each; null if there are none.
+  /// Peephole weights of the gates i, o, f, [hidden] each; null if there are
+  /// none.
   mlir::Value peepholes[3];
 };
 
@@ -45,18 +47,18 @@ struct Step {
   NodeView node;
   const Weights &weights;
   llvm::ArrayRef<Activation> activations;
-  /// What the input contributes, with biases: [batch, gates * hidden].
+  /// The contribution of the input, with biases: [batch, gates * hidden].
   mlir::Value input;
   mlir::Value hidden, cell;
 
-  /// After: the new states, and all gates behind their activations.
+  /// Results: the new states, and all gates after their activations.
   mlir::Value newHidden, newCell;
   llvm::SmallVector<mlir::Value> gates;
 
   mlir::Value activate(unsigned index, mlir::Value value);
 };
 
-/// An operator.
+/// A recurrent operator.
 struct Cell {
   /// Gates in the order of the weights.
   unsigned gates;
@@ -69,7 +71,7 @@ const Cell &getLSTM();
 const Cell &getGRU();
 const Cell &getRNN();
 
-/// Equal parts of `value` along `axis`.
+/// Splits `value` along `axis` into equal parts.
 llvm::SmallVector<mlir::Value> split(NodeBuilder &b, mlir::Value value,
                                      int64_t axis, unsigned parts);
 

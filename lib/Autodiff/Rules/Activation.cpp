@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// At kinks the gradient is the one that torch has.
+// At kinks the gradient is the same as torch's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using namespace mlir;
 
 namespace mp {
 
-/// The gradient by an op of the training vocabulary with the operands
+/// Computes the gradient by an op of the training vocabulary with the operands
 /// (dY, `kept`).
 static LogicalResult byOp(NodeAdjoint &op, StringRef name, Value kept,
                           ArrayRef<NamedAttribute> attributes = {}) {
@@ -26,7 +26,7 @@ static LogicalResult byOp(NodeAdjoint &op, StringRef name, Value kept,
   return success();
 }
 
-/// The gradient where `mask` holds, else `otherwise`, by default zero.
+/// Passes the gradient where `mask` is true, else `otherwise`, by default zero.
 static LogicalResult only(NodeAdjoint &op, Value mask, Value otherwise = {}) {
   if (!otherwise)
     otherwise = op.b.scalarLike(0, op.grad());
@@ -43,13 +43,13 @@ static Value isGreater(NodeAdjoint &op, Value value, double bound) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult reluRule(NodeAdjoint &op) {
-  // The result tells as much as the operand, and is kept anyway.
+  // The result is as good as the operand, and is kept anyway.
   return byOp(op, "ReluGrad", op.out());
 }
 
 static LogicalResult leakyReluRule(NodeAdjoint &op) {
   double alpha = op.getFloat("alpha");
-  // The sign of the result is that of the operand.
+  // The result has the sign of the operand.
   if (alpha >= 0)
     return byOp(op, "LeakyReluGrad", op.out(), op.b.floatAttr("alpha", alpha));
   return only(op, isGreater(op, op.in(0), 0), op.b.scale(op.grad(), alpha));

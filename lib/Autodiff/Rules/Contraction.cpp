@@ -11,8 +11,8 @@ using namespace mlir;
 
 namespace mp {
 
-/// The sum over batch axes along which `like` was broadcast; the last two axes
-/// of both are those of a matrix.
+/// Sums over batch axes along which `like` was broadcast; the last two axes of
+/// both are a matrix.
 static Value sumBatch(NodeAdjoint &op, Value value, Value like, Value other) {
   return op.b.sumTo(value, like, other);
 }
@@ -24,7 +24,7 @@ static LogicalResult matMulRule(NodeAdjoint &op) {
     return op.fail("the ranks of its operands are unknown");
   if (!*rankA || !*rankB)
     return op.fail("it has no product of scalars");
-  // Vectors are matrices of one row or column.
+  // Vectors become matrices of one row or column.
   if (*rankB == 1)
     grad = op.b.unsqueeze(grad, -1);
   if (*rankA == 1)
@@ -37,7 +37,7 @@ static LogicalResult matMulRule(NodeAdjoint &op) {
     op.set(0, *rankA == 1 ? op.b.squeeze(sum, 0) : sum);
   }
   if (op.wants(1)) {
-    // Many rows times one matrix: the batch axes join the rows.
+    // For many rows times one matrix, the batch axes join the rows.
     if (*rankB == 2 && *rankA > 2) {
       auto typeA = cast<RankedTensorType>(a.getType());
       auto typeB = cast<RankedTensorType>(b.getType());
@@ -88,7 +88,7 @@ static LogicalResult gemmRule(NodeAdjoint &op) {
 
 namespace {
 
-/// An operand of FusedMatMul: transposed, or with its first axis moved behind
+/// An operand of FusedMatMul: transposed, or with its first axis moved after
 /// the batch axes, or both.
 struct FusedOperand {
   Value value;
@@ -108,8 +108,8 @@ static Value fusedMatMul(NodeAdjoint &op, FusedOperand a, FusedOperand b) {
                          builder.attr("transBatchB", int64_t(b.movesBatch))});
 }
 
-/// `product` has the batch axes first; `operand` may have another order, and
-/// fewer batch axes.
+/// Fits `product`, with batch axes first, to `operand`, which may have another
+/// order, and fewer batch axes.
 static Value fitOperand(NodeAdjoint &op, Value product, FusedOperand operand,
                         int64_t rank) {
   if (!operand.movesBatch)
@@ -125,7 +125,7 @@ static Value fitOperand(NodeAdjoint &op, Value product, FusedOperand operand,
   return op.b.transpose(op.b.sumTo(product, moved), back);
 }
 
-/// ONNX's inference does not know the op; the rank of its result is that of
+/// ONNX's inference does not support the op; the rank of its result is that of
 /// its operands.
 static void refineRank(Value value, int64_t rank) {
   Type element = onnxir::getTensorElementType(value.getType());
@@ -134,7 +134,7 @@ static void refineRank(Value value, int64_t rank) {
                                   RankedTensorType::get(sizes, element)));
 }
 
-/// Y = alpha * A' * B', of transposed or rearranged operands.
+/// Y = alpha * A' * B', with transposed or rearranged operands.
 static LogicalResult fusedMatMulRule(NodeAdjoint &op) {
   FusedOperand grad{op.grad(), false, false};
   FusedOperand a{op.in(0), op.getFlag("transA"), op.getFlag("transBatchA")};

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The backward If computes again, in the branch that is taken, what its
-// gradients need. Outputs of the forward If could hold it instead, but then
-// each branch would have to yield something for what only the other one
-// computes, in shapes that it does not know.
+// The backward If computes again, in the branch that is taken, the values that
+// its gradients need. They could be outputs of the forward If instead, but then
+// each branch would have to yield placeholders for values that only the other
+// one computes, in shapes that it does not know.
 //
 //===----------------------------------------------------------------------===//
 

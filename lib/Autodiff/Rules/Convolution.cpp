@@ -13,8 +13,8 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// Attributes of the gradient: with explicit pads if these are known, because
-/// runtimes do not work out others there.
+/// Attributes of the gradient. Pads are explicit if they are known, because
+/// runtimes do not compute other pads there.
 static SmallVector<NamedAttribute> getGradAttributes(NodeAdjoint &op,
                                                      const Windows &windows) {
   Operation *node = op.getNode();

@@ -12,7 +12,7 @@ using namespace mlir;
 namespace mp {
 
 //===----------------------------------------------------------------------===//
-// Other shapes of the same elements
+// Reshaping
 //===----------------------------------------------------------------------===//
 
 static LogicalResult reshapeRule(NodeAdjoint &op) {
@@ -34,7 +34,7 @@ static LogicalResult unsqueezeRule(NodeAdjoint &op) {
 
 static LogicalResult transposeRule(NodeAdjoint &op) {
   SmallVector<int64_t> permutation = op.getInts("perm");
-  // Without one the order of the axes is reversed.
+  // By default, the order of the axes is reversed.
   if (permutation.empty()) {
     op.set(0, op.b.create("Transpose", {op.grad()}));
     return success();
@@ -50,7 +50,7 @@ static LogicalResult transposeRule(NodeAdjoint &op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Parts and wholes
+// Splitting and joining
 //===----------------------------------------------------------------------===//
 
 static LogicalResult concatRule(NodeAdjoint &op) {
@@ -100,8 +100,8 @@ static LogicalResult sliceRule(NodeAdjoint &op) {
   return success();
 }
 
-/// Padding back to the operand's sizes takes away or puts zeros exactly where
-/// the op has put zeros or taken away.
+/// Cropping or padding the gradient to the operand's sizes removes or adds
+/// zeros exactly where the op has added or removed elements.
 static LogicalResult centerCropPadRule(NodeAdjoint &op) {
   SmallVector<int64_t> axes = op.getInts("axes");
   Value sizes = op.b.shapeOf(op.in(0));
@@ -124,7 +124,7 @@ static LogicalResult expandRule(NodeAdjoint &op) {
   return success();
 }
 
-/// Every axis splits in two, the copies and the size; copies are summed.
+/// Splits every axis in two, the copies and the size, and sums over copies.
 static LogicalResult tileRule(NodeAdjoint &op) {
   NodeBuilder &b = op.b;
   auto rank = NodeBuilder::getRank(op.in(0));
@@ -157,7 +157,7 @@ static LogicalResult depthToSpaceRule(NodeAdjoint &op) {
   }
   if (NodeBuilder::getRank(op.in(0)).value_or(4) != 4)
     return op.fail("expected an operand of rank 4");
-  // Columns, rows, depth; SpaceToDepth has them in the other order.
+  // Columns, rows, depth; SpaceToDepth uses the other order.
   Value sizes = b.concat({b.ints({0, 0}), b.dimOf(op.in(0), 2), b.ints(block),
                           b.dimOf(op.in(0), 3), b.ints(block)},
                          0);
@@ -182,7 +182,7 @@ static LogicalResult reverseSequenceRule(NodeAdjoint &op) {
   return success();
 }
 
-/// What the op has set to zero has no gradient.
+/// Elements that the op has set to zero have no gradient.
 static LogicalResult triluRule(NodeAdjoint &op) {
   op.set(0, op.b.create("Trilu", {op.grad(), op.in(1)},
                         op.b.attr("upper", op.getInt("upper"))));

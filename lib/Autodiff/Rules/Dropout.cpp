@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Both directions share one mask, which the forward node states.
+// Both directions share one mask, a result of the forward node.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,8 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// The gradient of what was masked; operands `ratio` and `ratio + 1` of the
-/// node are the ratio and the mode. Null if all was kept.
+/// The gradient of the masked operand; operands `ratio` and `ratio + 1` of the
+/// node are the ratio and the mode. Null if nothing was dropped.
 static Value maskGradient(NodeAdjoint &op, unsigned ratio, StringRef gradOp,
                           Type maskType) {
   // Without a mode, nothing is dropped.

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // The gradient of an operand is the Einsum of the result's gradient with the
-// other operands that leaves the operand's letters. Three things do not fit
-// into an equation: letters that only this operand has (its elements were
-// summed: copies), sizes of 1 that were broadcast (sums), and diagonals (the
-// second letter of a pair gets a name of its own, and an identity matrix says
-// that both are equal).
+// other operands that leaves the operand's letters. Three cases do not fit into
+// an equation: letters that only this operand has (its elements were summed, so
+// the gradient is copied), sizes of 1 that were broadcast (the gradient is
+// summed), and diagonals (the second letter of a pair is renamed, and an
+// identity matrix makes both equal).
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,7 @@ struct Product {
       return term.find(letter) != std::string::npos;
     });
   }
-  /// What is known of the result's sizes.
+  /// The type of the result, as far as its sizes are known.
   Type inferType() const;
   Value emit(NodeBuilder &b) const;
 };
@@ -51,7 +51,7 @@ constexpr char ellipsis = '.';
 
 } // namespace
 
-/// The size of two that broadcast.
+/// The common size of two that broadcast.
 static int64_t combineSizes(int64_t a, int64_t b) {
   if (a == 1 || (a == ShapedType::kDynamic && b > 1))
     return b;
@@ -60,7 +60,7 @@ static int64_t combineSizes(int64_t a, int64_t b) {
 
 Type Product::inferType() const {
   std::map<char, int64_t> sizes;
-  // Of the axes that an ellipsis stands for, the last one first.
+  // Sizes of the axes of the ellipsis, the last one first.
   SmallVector<int64_t> others;
   auto combine = [](int64_t &known, int64_t size) {
     known = combineSizes(known, size);
@@ -106,7 +106,7 @@ Value Product::emit(NodeBuilder &b) const {
 // Reading equations
 //===----------------------------------------------------------------------===//
 
-/// Letters, each once if `isResult`, and one ellipsis at most.
+/// True for letters, each once if `isResult`, and at most one ellipsis.
 static bool isTerm(StringRef text, bool isResult) {
   return text.count(ellipsis) <= 1 && llvm::all_of(text, [&](char c) {
            return c == ellipsis ||
@@ -160,7 +160,7 @@ static std::optional<Product> parse(NodeAdjoint &op) {
 // The gradient of one operand
 //===----------------------------------------------------------------------===//
 
-/// A letter that nothing has; 0 if there is none.
+/// An unused letter; 0 if there is none.
 static char getNewLetter(const Product &product, StringRef used) {
   for (char letter : StringRef("abcdefghijklmnopqrstuvwxyz"
                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
@@ -169,8 +169,8 @@ static char getNewLetter(const Product &product, StringRef used) {
   return 0;
 }
 
-/// Gives letters that occur again new names, and adds an identity matrix for
-/// each. False if there are no letters left.
+/// Renames letters that occur again, and adds an identity matrix for each.
+/// False if there are no letters left.
 static bool splitDiagonals(NodeBuilder &b, std::string &term, Value value,
                            Product &product) {
   for (size_t at = 0; at < term.size(); ++at) {
@@ -180,7 +180,7 @@ static bool splitDiagonals(NodeBuilder &b, std::string &term, Value value,
     char letter = getNewLetter(product, term);
     if (!letter)
       return false;
-    // Axes behind an ellipsis count from the end.
+    // Axes after an ellipsis count from the end.
     bool isBehind = term.find(ellipsis) < first;
     int64_t axis = isBehind ? int64_t(first) - int64_t(term.size()) : first;
     Value size = b.dimOf(value, axis);
@@ -192,8 +192,8 @@ static bool splitDiagonals(NodeBuilder &b, std::string &term, Value value,
   return true;
 }
 
-/// Sums or copies `value` to the shape of `like`; both have the letters
-/// `letters` last. Letters that are not in `result` were summed.
+/// Sums or copies `value` to the shape of `like`; the last axes of both are
+/// `letters`. Letters that are not in `result` were summed.
 static Value fit(NodeBuilder &b, Value value, Value like, StringRef letters,
                  StringRef result) {
   auto from = dyn_cast<RankedTensorType>(value.getType());
@@ -208,7 +208,7 @@ static Value fit(NodeBuilder &b, Value value, Value like, StringRef letters,
     copies |= !from || size == ShapedType::kDynamic ||
               size != from.getDimSize(from.getRank() - behind);
   }
-  // Expand leaves an axis alone that has more than 1 in the first place.
+  // Expand leaves axes unchanged that already have more than one element.
   if (copies)
     value = b.create("Expand", {value, b.shapeOf(like)});
   return b.sumTo(value, like);
@@ -230,8 +230,8 @@ static LogicalResult setGradient(NodeAdjoint &op, const Product &forward,
   if (!splitDiagonals(b, term, op.in(index), product))
     return op.fail("its equation leaves no letter for a diagonal");
 
-  // An ellipsis goes first, so that axes that it was broadcast along do. It
-  // stays in the result: not every runtime sums over it.
+  // The ellipsis goes first, so that its broadcast axes come first. It stays in
+  // the result: not every runtime sums over it.
   std::string letters = term;
   letters.erase(std::remove(letters.begin(), letters.end(), ellipsis),
                 letters.end());
@@ -260,7 +260,7 @@ static LogicalResult setGradient(NodeAdjoint &op, const Product &forward,
   return success();
 }
 
-/// Whether a value of known rank has an axis for each letter.
+/// True if the value has an axis for each letter, or an unknown rank.
 static bool fitsTerm(Value value, StringRef term) {
   std::optional<int64_t> rank = NodeBuilder::getRank(value);
   int64_t letters = term.size() - term.count(ellipsis);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Operators with several operands, which broadcast. Operators without a
-// derivative, or whose derivative is zero wherever it exists, are here too.
+// Rules for operators with several operands, which broadcast, and for operators
+// without a derivative, or whose derivative is zero wherever it exists.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,8 @@ static LogicalResult mulRule(NodeAdjoint &op) {
   return success();
 }
 
-/// dA = dY / B, and dB = -dA * Y: no square of B that could overflow.
+/// dA = dY / B, and dB = -dA * Y, which avoids a square of B that could
+/// overflow.
 static LogicalResult divRule(NodeAdjoint &op) {
   Value quotient = op.b.div(op.grad(), op.in(1));
   if (op.wants(0))
@@ -51,7 +52,7 @@ static LogicalResult divRule(NodeAdjoint &op) {
   return success();
 }
 
-/// Y = A - B * q with a whole number q, which has no derivative.
+/// Y = A - B * q with a whole number q, whose derivative is zero.
 static LogicalResult modRule(NodeAdjoint &op) {
   if (op.wants(0))
     op.set(0, op.b.sumTo(op.grad(), op.in(0), op.in(1)));
@@ -66,7 +67,7 @@ static LogicalResult modRule(NodeAdjoint &op) {
 // Pow
 //===----------------------------------------------------------------------===//
 
-/// B * A^(B - 1), which is 0 for B = 0 whatever A is.
+/// B * A^(B - 1), which is 0 for B = 0 and any A.
 static Value differentiateBase(NodeAdjoint &op, Value base, Value exponent) {
   if (auto known = getConstantFloat(op.in(1))) {
     if (*known == 1)
@@ -159,7 +160,7 @@ static LogicalResult whereRule(NodeAdjoint &op) {
   return success();
 }
 
-/// 1 where `a` is greater, 0 where `b` is, and half of it where both are one.
+/// 1 where `a` is greater, 0 where `b` is, and 1/2 where they are equal.
 static Value weigh(NodeAdjoint &op, Value a, Value b) {
   Value isGreater = op.b.create("Greater", {a, b});
   Value isNotLess = op.b.create("GreaterOrEqual", {a, b});
@@ -168,8 +169,9 @@ static Value weigh(NodeAdjoint &op, Value a, Value b) {
   return op.b.scale(sum, 0.5);
 }
 
-/// Min(Max(X, low), high). Fixed bounds take the gradient of what is at them;
-/// bounds that have a gradient themselves share it, as operands of Max do.
+/// Min(Max(X, low), high). If bounds are fixed, elements at a bound pass the
+/// gradient; bounds that have a gradient themselves share it, as operands of
+/// Max do.
 static LogicalResult clipRule(NodeAdjoint &op) {
   NodeBuilder &b = op.b;
   Value x = op.in(0), low = op.in(1), high = op.in(2), grad = op.grad();

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A transform is linear in real and imaginary parts; its adjoint is the other
-// direction without, or with, the factor 1/n. What a one-sided transform leaves
-// out is zero in the adjoint of the forward one, and counts twice in that of
-// the inverse one.
+// direction without, or with, the factor 1/n. Elements that a one-sided
+// transform leaves out are zero in the adjoint of the forward transform, and
+// count twice in that of the inverse one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,11 +22,11 @@ namespace mp {
 
 namespace {
 
-/// A transform along one axis, which is not negative nor the last.
+/// A transform along one axis, which is neither negative nor the last.
 struct Transform {
   int64_t axis = 0, rank = 0;
   bool isInverse = false, isOneSided = false;
-  /// Of the transform: a signal is cut, or padded by zeros, to it.
+  /// Length of the transform: a signal is cut, or padded by zeros, to it.
   Size length;
 };
 
@@ -35,8 +35,8 @@ class Fourier {
 public:
   Fourier(NodeBuilder &b, int64_t opset) : b(b), math(b), opset(opset) {}
 
-  /// The gradient of a signal, of which it has the size along the axis, and one
-  /// or two parts.
+  /// The gradient of a signal with this size along the axis, and one or two
+  /// parts (real and imaginary).
   Value getAdjoint(Value grad, const Transform &of, Size signal, Size parts);
 
 private:
@@ -56,7 +56,7 @@ Value Fourier::transform(Value value, int64_t axis, bool isInverse,
       b.attr("inverse", int64_t(isInverse)),
       b.attr("onesided", int64_t(isOneSided))};
   SmallVector<Value> operands = {value};
-  // The axis was an attribute once.
+  // The axis used to be an attribute.
   if (opset < 20)
     attributes.push_back(b.attr("axis", axis));
   else
@@ -64,8 +64,8 @@ Value Fourier::transform(Value value, int64_t axis, bool isInverse,
   return b.create("DFT", operands, attributes);
 }
 
-/// All frequencies but the first, and the last of an even number, stand for two
-/// of the real result.
+/// All frequencies except the first, and the last of an even number, count for
+/// two of the real result.
 Value Fourier::countTwice(Value value, const Transform &of) {
   Size count = math.add(math.div(of.length, 2), 1);
   Value number = math.range(count);
@@ -102,7 +102,7 @@ Value Fourier::getAdjoint(Value grad, const Transform &of, Size signal,
   return parts.is(2) ? found : math.crop(found, of.rank - 1, {0}, {parts});
 }
 
-/// A scalar operand as a size.
+/// Reads a scalar operand as a size.
 static Size getSize(NodeBuilder &b, Value value) {
   if (auto known = getConstantInts(value); known && known->size() == 1)
     return known->front();

@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace mp {
 
-/// The gradient is that of the result times `slope`, or divided by it.
+/// Sets the gradient to that of the result times `slope`, or divided by it.
 static LogicalResult times(NodeAdjoint &op, Value slope) {
   op.set(0, op.b.mul(op.grad(), slope));
   return success();
@@ -23,7 +23,7 @@ static LogicalResult over(NodeAdjoint &op, Value slope) {
   return success();
 }
 
-/// 1 - x^2 as a product: exact near the ends, where it vanishes.
+/// 1 - x^2 as a product, which is exact near the ends, where it vanishes.
 static Value oneMinusSquare(NodeAdjoint &op) {
   Value one = op.b.scalarLike(1, op.in(0));
   return op.b.mul(op.b.sub(one, op.in(0)), op.b.add(one, op.in(0)));

@@ -5,16 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A sample is a sum over the cells around its place: along each axis, the
-// weight of a cell is a polynomial of the distance between the place and the
-// cell before it. The image's gradient adds each sample's gradient to these
-// cells, times their weights. The grid's takes the derivative of the
+// A sample is a sum over the cells around its position: along each axis, the
+// weight of a cell is a polynomial of the distance between the position and the
+// cell before it. The image's gradient adds each sample's gradient, times the
+// weights, to these cells. The grid's gradient uses the derivative of the
 // polynomials along one axis at a time.
 //
-// Tensors of places have the axes N x P (images by samples), then one axis of
-// cells for each axis of the image. Outside of the image, gradients are those
-// of torch: zero where padding repeats an edge, the edges included, and of the
-// opposite sign where it reflects.
+// Tensors of positions have the axes N x P (images by samples), then one axis
+// of cells for each axis of the image. Outside of the image, gradients are
+// those of torch: zero if padding repeats an edge, the edges included, and of
+// the opposite sign if it reflects.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,14 +33,14 @@ namespace {
 /// The cells that a sample reads along one axis of the image, N x P x cells.
 struct AxisCells {
   Size extent;
-  /// Places of cells inside of the image.
+  /// Indices of cells inside of the image.
   Value index;
   /// The weights of cells, null if all are one; their derivatives by the grid's
-  /// coordinate, null if nobody wants them.
+  /// coordinate, null if they are not needed.
   Value weight, slope;
 };
 
-/// A place along an axis, and its derivative by the grid's coordinate.
+/// A position along an axis, and its derivative by the grid's coordinate.
 struct Place {
   Value value, factor;
 };
@@ -64,7 +64,8 @@ private:
   Value number(double value) { return b.scalar(value, element); }
   Value row(ArrayRef<double> numbers);
   Value evaluate(ArrayRef<SmallVector<double>> factors, Value part);
-  /// `value`, N x P x cells, with its cells at their axis among those of all.
+  /// Moves the cells of `value`, N x P x cells, to their axis among those of
+  /// all.
   Value spread(Value value, int64_t axis);
 
   Place findPlace(Value grid, int64_t axis, Size extent);
@@ -82,7 +83,7 @@ private:
   int64_t rank;
   bool isAligned;
   StringRef mode, padding;
-  /// The type of places, whatever the image's is.
+  /// The type of positions, independent of the image's type.
   Type element;
   SmallVector<AxisCells> axes;
 };
@@ -93,8 +94,8 @@ private:
 // Polynomials
 //===----------------------------------------------------------------------===//
 
-/// For each power of the distance, from the highest on: its factors for the
-/// cells in order. The one cell of the nearest mode has weight 1.
+/// Factors of the cells in order, for each power of the distance, from the
+/// highest on. The single cell of the nearest mode has weight 1.
 static SmallVector<SmallVector<double>> getWeightFactors(StringRef mode) {
   if (mode == "nearest")
     return {{1}};
@@ -135,7 +136,7 @@ Value SampledGrid::evaluate(ArrayRef<SmallVector<double>> factors, Value part) {
 }
 
 //===----------------------------------------------------------------------===//
-// Places
+// Positions
 //===----------------------------------------------------------------------===//
 
 /// A coordinate is between -1 and 1, from the first cell to the last: from
@@ -167,8 +168,8 @@ Place SampledGrid::findPlace(Value grid, int64_t axis, Size extent) {
   return place;
 }
 
-/// Places outside are reflected at the edges, or at the outer centers, as often
-/// as it takes.
+/// Positions outside are reflected at the edges, or at the outer centers, as
+/// often as necessary.
 Place SampledGrid::reflect(Place place, Size extent) {
   double low = isAligned ? 0 : -0.5;
   Size length = math.max(math.sub(extent, isAligned ? 1 : 0), 1);
@@ -223,8 +224,7 @@ AxisCells SampledGrid::findCells(Value grid, int64_t axis) {
   return cells;
 }
 
-/// Positions are fp32 in steps of mixed precision, as those that the node
-/// computes itself.
+/// Positions are fp32 in mixed-precision steps, as in the node itself.
 void SampledGrid::findAllCells() {
   Block *block = b.getBuilder().getInsertionBlock();
   auto next = b.getBuilder().getInsertionPoint();
@@ -246,7 +246,7 @@ Value SampledGrid::spread(Value value, int64_t axis) {
   return b.unsqueeze(value, others);
 }
 
-/// Places among the cells of all images, N x P x cells.
+/// Indices among the cells of all images, N x P x cells.
 Value SampledGrid::flattenIndex() {
   Value index;
   for (auto [axis, cells] : llvm::enumerate(axes)) {
@@ -308,7 +308,7 @@ void SampledGrid::setGrid(Value grad, Value index) {
   Value rows =
       b.reshape(b.transpose(flat, {0, 2, 1}), math.vector({-1, channels}));
   Value products = b.mul(b.gather(rows, index, 0), b.unsqueeze(grad, {2}));
-  // How much the loss changes with each cell's weight.
+  // The derivative of the loss by each cell's weight.
   Value sums = b.reduceSum(products, {3}, /*keepDims=*/false);
   SmallVector<int64_t> shape(2 + rank,
                              int64_t(getWeightFactors(mode).front().size()));
@@ -334,7 +334,7 @@ void SampledGrid::run() {
       b.transpose(b.reshape(widen(b, op.grad()), {0, 0, -1}), {0, 2, 1});
   if (op.wants(0))
     setImage(grad, index);
-  // The nearest cell is the same all around a place.
+  // Small changes of a position do not change the nearest cell.
   if (op.wants(1) && mode != "nearest")
     setGrid(grad, index);
 }
@@ -350,8 +350,8 @@ static LogicalResult gridSampleRule(NodeAdjoint &op) {
   return success();
 }
 
-/// The grid is linear in `theta` (N x D x D + 1): each place is multiplied with
-/// its rows. The grid of the identity has the places.
+/// The grid is linear in `theta` (N x D x D + 1): each position is multiplied
+/// by its rows. The identity's grid gives the positions.
 static LogicalResult affineGridRule(NodeAdjoint &op) {
   Value theta = op.in(0);
   auto gridRank = NodeBuilder::getRank(op.grad());

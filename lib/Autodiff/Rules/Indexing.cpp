@@ -17,7 +17,7 @@ namespace mp {
 // Gathering
 //===----------------------------------------------------------------------===//
 
-/// Lookups of the row of padding pass no gradient to it.
+/// Lookups of the padding row pass no gradient to it.
 static Value withoutPadding(NodeAdjoint &op, int64_t row) {
   NodeBuilder &b = op.b;
   Value grad = op.grad();
@@ -55,7 +55,7 @@ static LogicalResult gatherNDRule(NodeAdjoint &op) {
   return success();
 }
 
-/// The elements that a condition picks are those at the places where it holds.
+/// A condition picks the elements at the positions where it is true.
 static LogicalResult compressRule(NodeAdjoint &op) {
   NodeBuilder &b = op.b;
   Value places = b.reshape(b.create("NonZero", {op.in(1)}), {-1});
@@ -74,8 +74,8 @@ static LogicalResult compressRule(NodeAdjoint &op) {
 
 namespace {
 
-/// ScatterElements or ScatterND: Y = data, with updates at indices. Where an
-/// index occurs twice and there is no reduction, nothing is defined.
+/// ScatterElements or ScatterND: Y = data, with updates at indices. If an index
+/// occurs twice and there is no reduction, the result is not defined.
 class Scatter {
 public:
   Scatter(NodeAdjoint &op, bool isND) : op(op), b(op.b), isND(isND) {}
@@ -93,7 +93,7 @@ private:
     return b.create(isND ? "ScatterND" : "ScatterElements",
                     {data, op.in(1), updates}, attributes);
   }
-  /// The elements of `value` at the places of the updates.
+  /// The elements of `value` at the positions of the updates.
   Value gather(Value value) {
     if (isND)
       return b.create("GatherND", {value, op.in(1)});
@@ -126,8 +126,8 @@ LogicalResult Scatter::adds() {
   return success();
 }
 
-/// A factor's derivative is the product of the others, which division tells
-/// only where no factor is zero: zeros are counted and left out.
+/// The derivative by a factor is the product of the others. A division gives it
+/// only if no factor is zero, so zeros are counted and left out.
 LogicalResult Scatter::multiplies() {
   Value data = op.in(0), updates = op.in(2);
   if (op.wants(0))
@@ -148,7 +148,8 @@ LogicalResult Scatter::multiplies() {
   return success();
 }
 
-/// Maximum or minimum: who has the result's value shares its gradient.
+/// Maximum or minimum: elements that have the result's value share its
+/// gradient.
 LogicalResult Scatter::chooses() {
   Value data = op.in(0), updates = op.in(2), zero = b.scalarLike(0, data);
   Value isData = b.create("Equal", {data, op.out()});
@@ -190,7 +191,7 @@ static LogicalResult scatterNDRule(NodeAdjoint &op) {
 // OneHot
 //===----------------------------------------------------------------------===//
 
-/// Y has the second of the values at the indices, the first elsewhere.
+/// Y has the second of the values at the indices, and the first elsewhere.
 static LogicalResult oneHotRule(NodeAdjoint &op) {
   NodeBuilder &b = op.b;
   if (!op.wants(2))

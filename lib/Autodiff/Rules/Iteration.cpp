@@ -16,7 +16,7 @@ namespace mp {
 namespace {
 
 /// A Scan in the opposite direction: along the saved states, the inputs of the
-/// forward one and the gradients of its outputs.
+/// forward Scan and the gradients of its outputs.
 class ScanAdjoint : IterationAdjoint {
 public:
   ScanAdjoint(NodeAdjoint &op, unsigned states, unsigned inputs)
@@ -25,7 +25,7 @@ public:
   LogicalResult run();
 
 private:
-  /// How one sequence is read or written.
+  /// The axis and direction in which one sequence is read or written.
   struct Sequence {
     int64_t axis, direction;
   };
@@ -39,14 +39,14 @@ private:
   void dropUnusedInputs(Operation *made);
 
   unsigned inputs;
-  /// Of the backward node: states, inputs and output gradients it reads, and
-  /// gradients of inputs it writes.
+  /// Operands and results of the backward node: it reads states, inputs and
+  /// output gradients, and writes gradients of inputs.
   SmallVector<unsigned> savedStates, outputGradients, wantedInputs;
   SmallVector<Sequence> read, written;
 };
 
-/// A Loop that runs as often as the forward one did, and takes what it needs
-/// from the last iteration on.
+/// A Loop with as many iterations as the forward one, which reads saved values
+/// from the last iteration to the first.
 class LoopAdjoint : IterationAdjoint {
 public:
   explicit LoopAdjoint(NodeAdjoint &op)
@@ -73,7 +73,7 @@ ScanAdjoint::Sequence ScanAdjoint::getSequence(StringRef kind, unsigned index,
   return found;
 }
 
-/// Types of the elements of sequences, which import does not tell.
+/// Infers the types of the elements of sequences, which import does not.
 LogicalResult ScanAdjoint::inferTypes() {
   for (unsigned index = 0; index < inputs; ++index) {
     Value sequence = node->getOperand(layout.states + index);
@@ -174,7 +174,8 @@ LogicalResult ScanAdjoint::writeBody(Region &backward) {
   return body.finish();
 }
 
-/// Sequences that no gradient needs; one has to stay, for its length.
+/// Removes sequences that no gradient needs; one must stay, because of its
+/// length.
 void ScanAdjoint::dropUnusedInputs(Operation *made) {
   Region &body = made->getRegion(0);
   unsigned first = made->getNumOperands() - read.size();
@@ -216,7 +217,7 @@ LogicalResult ScanAdjoint::run() {
   for (unsigned index : wantedInputs)
     op.set(layout.states + index, made->getResult(next++));
   extendForward();
-  // Lists that are given have an entry for each output.
+  // If these lists are given, they have an entry for each output.
   for (StringRef name : {"scan_output_axes", "scan_output_directions"}) {
     SmallVector<int64_t> list = op.getInts(name);
     if (list.empty())
@@ -290,7 +291,7 @@ LogicalResult LoopAdjoint::run() {
   inferBody();
   if (failed(findActive({})) || failed(checkStates()))
     return failure();
-  // One number for each iteration: as many as there were.
+  // The number of iterations: each of them saves one number.
   Value count = b.squeeze(b.create("Shape", {save(number)}), 0);
   SmallVector<Value> operands{count, b.boolScalar(true)};
   SmallVector<Type> types;

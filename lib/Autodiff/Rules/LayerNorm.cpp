@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// LayerNormalizationGrad reads the statistics that the forward node states, in
-// fp32. Scales and biases that are broadcast are beyond it.
+// LayerNormalizationGrad reads the statistics that the forward node yields, in
+// fp32. It does not support scales and biases that are broadcast.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +51,7 @@ static bool isWhole(NodeAdjoint &op, Value parameter, const LayerNorm &norm) {
   for (int64_t index = 0; index < type.getRank(); ++index) {
     int64_t size = type.getDimSize(index);
     int64_t whole = x.getDimSize(norm.axis + index);
-    // Other known sizes than 1 are those of X, whose own may be unknown.
+    // Known sizes other than 1 must be those of X, which may be unknown.
     if (size != whole && (size == ShapedType::kDynamic || size == 1))
       return false;
     if (size == ShapedType::kDynamic)
@@ -60,7 +60,7 @@ static bool isWhole(NodeAdjoint &op, Value parameter, const LayerNorm &norm) {
   return true;
 }
 
-/// The type of statistics in fp32: X with ones for the normalized axes.
+/// The type of statistics in fp32: that of X with size 1 for normalized axes.
 static Type getStatisticsType(NodeAdjoint &op, const LayerNorm &norm) {
   auto x = cast<RankedTensorType>(op.in(0).getType());
   SmallVector<int64_t> shape(x.getShape());
@@ -68,8 +68,8 @@ static Type getStatisticsType(NodeAdjoint &op, const LayerNorm &norm) {
   return RankedTensorType::get(shape, Float32Type::get(op.b.getContext()));
 }
 
-/// Mean and inverse deviation as the forward node states them, if it does so
-/// in fp32, else computed again.
+/// Mean and inverse deviation from the forward node, if it yields them in fp32;
+/// otherwise they are computed again.
 static Normalization findStatistics(NodeAdjoint &op, const LayerNorm &norm) {
   Value x = widen(op.b, op.in(0));
   if (!x.getType().isF32() && !getTensorElementType(x.getType()).isF32())
@@ -83,7 +83,7 @@ static Normalization findStatistics(NodeAdjoint &op, const LayerNorm &norm) {
   return found;
 }
 
-/// Gradients of scale and bias that are broadcast, and of X in any case.
+/// Writes gradients of X, and of scale and bias if these are broadcast.
 static void writeLayerNorm(NodeAdjoint &op, const Normalization &norm) {
   Value grad = widen(op.b, op.grad());
   Value scaled = op.b.mul(grad, widen(op.b, op.in(1)));
@@ -103,7 +103,7 @@ static void completeNorm(NodeAdjoint &op, Normalization &norm) {
                        norm.factor);
 }
 
-/// What arrives at the results Mean and InvStdDev.
+/// Adds the gradients that arrive at the results Mean and InvStdDev.
 static void addStatisticsGradients(NodeAdjoint &op, Normalization &norm) {
   Value x = op.in(0);
   for (unsigned index : {1, 2}) {

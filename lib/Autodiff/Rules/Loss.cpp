@@ -13,7 +13,7 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// reduction and ignore_index, as the gradient has them too.
+/// Copies reduction and ignore_index, which the gradient has too.
 static SmallVector<NamedAttribute> copyAttributes(NodeAdjoint &op) {
   SmallVector<NamedAttribute> attributes;
   for (StringRef name : {"reduction", "ignore_index"})

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Statistics are fp32 for 16-bit values. Those that the forward node states in
-// such precision are used; others are computed again.
+// Statistics are fp32 for 16-bit values. Results of the forward node are used
+// if they have this precision; other statistics are computed again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ static LogicalResult failOnRank(NodeAdjoint &op) {
   return op.fail("the rank of its operand is unknown");
 }
 
-/// States a gradient that was computed in wide precision.
+/// Sets a gradient that was computed in wide precision.
 static void setNarrow(NodeAdjoint &op, unsigned index, Value value) {
   if (op.wants(index))
     op.set(index, op.b.castLike(value, op.in(index)));
@@ -33,8 +33,8 @@ static void setNarrow(NodeAdjoint &op, unsigned index, Value value) {
 // Batches
 //===----------------------------------------------------------------------===//
 
-/// Statistics of the batch, which depend on X. They are computed again rather
-/// than kept: the forward node has no result for them.
+/// Uses statistics of the batch, which depend on X. They are computed again
+/// rather than kept: the forward node has no result for them.
 static LogicalResult trainedBatchNorm(NodeAdjoint &op, int64_t rank,
                                       double epsilon) {
   SmallVector<int64_t> axes = axesBesideChannels(rank);
@@ -51,7 +51,7 @@ static LogicalResult trainedBatchNorm(NodeAdjoint &op, int64_t rank,
   return success();
 }
 
-/// Statistics are operands like others.
+/// Uses statistics that are ordinary operands.
 static LogicalResult fixedBatchNorm(NodeAdjoint &op, int64_t rank,
                                     double epsilon) {
   SmallVector<int64_t> axes = axesBesideChannels(rank);
@@ -124,8 +124,8 @@ static LogicalResult instanceNormRule(NodeAdjoint &op) {
   return success();
 }
 
-/// Channels are N x group x rest; until opset 21, scale and bias have one
-/// element for each group, later for each channel.
+/// Channels are N x group x rest. Until opset 21, scale and bias have one
+/// element per group, later one per channel.
 static LogicalResult groupNormRule(NodeAdjoint &op) {
   auto rank = NodeBuilder::getRank(op.in(0));
   int64_t groups = op.getInt("num_groups");
@@ -137,7 +137,7 @@ static LogicalResult groupNormRule(NodeAdjoint &op) {
   Normalization norm =
       normalize(op.b, op.b.reshape(widen(op.b, op.in(0)), grouped), 2,
                 op.getFloat("epsilon"));
-  // In the shape that scale and bias belong to.
+  // Reshapes to the form of scale and bias.
   auto spread = [&](Value value) {
     return perChannel ? op.b.reshapeLike(value, op.in(0))
                       : op.b.reshape(value, grouped);
@@ -165,7 +165,7 @@ static LogicalResult groupNormRule(NodeAdjoint &op) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult meanVarianceRule(NodeAdjoint &op) {
-  // The definition divides by the deviation + 1e-9: as good as no epsilon.
+  // The definition divides by the deviation + 1e-9, which is negligible.
   Normalization norm =
       normalize(op.b, widen(op.b, op.in(0)), op.getInts("axes"), 1e-18);
   setNarrow(op, 0, getNormGradient(op.b, norm, widen(op.b, op.grad())));
@@ -184,7 +184,7 @@ static LogicalResult lpNormRule(NodeAdjoint &op) {
   Value share = op.b.reduceSum(op.b.mul(grad, y), axis, true);
   Value direction = isSum ? op.b.create("Sign", {x}) : y;
   Value rest = op.b.sub(grad, op.b.mul(direction, share));
-  // Zeros have no direction.
+  // Vectors of zeros have no direction.
   Value isZero = op.b.create("Equal", {norm, op.b.scalarLike(0, norm)});
   Value safe = op.b.where(isZero, op.b.scalarLike(1, norm), norm);
   setNarrow(op, 0,
@@ -192,8 +192,8 @@ static LogicalResult lpNormRule(NodeAdjoint &op) {
   return success();
 }
 
-/// One where the channel of the column is in the window around that of the
-/// row: (size-1)/2 channels in front, the odd one behind.
+/// One where the column's channel is in the window around the row's channel:
+/// (size-1)/2 channels before it, size/2 after it.
 static Value makeBand(NodeAdjoint &op, Value like, int64_t size) {
   SizeMath math(op.b);
   Value channels = math.range(math.of(op.in(0), 1));

@@ -15,7 +15,8 @@ namespace mp {
 // Pad
 //===----------------------------------------------------------------------===//
 
-/// Takes away what `pads` has put, and puts zeros where it has taken away.
+/// Removes the elements that `pads` has added, and adds zeros where it has
+/// removed some.
 static Value unpad(NodeAdjoint &op) {
   NodeBuilder &b = op.b;
   Value grad = op.grad(), pads = op.in(1), axes = op.in(3);
@@ -44,8 +45,8 @@ static Value unpad(NodeAdjoint &op) {
   return grad;
 }
 
-/// Each element of the result is the one of the operand whose number an equal
-/// padding of the numbers 0, 1, 2 ... has put there.
+/// An equal padding of the numbers 0, 1, 2 ... gives the index of the operand's
+/// element for each element of the result.
 static Value sumCopies(NodeAdjoint &op) {
   NodeBuilder &b = op.b;
   Value x = op.in(0);
@@ -71,7 +72,7 @@ static LogicalResult padRule(NodeAdjoint &op) {
   if (op.wants(0))
     op.set(0, unpad(op));
   if (op.wants(2)) {
-    // Ones where the padding is.
+    // Ones at the padding.
     Value mask = b.create("Pad", {b.zerosLike(op.in(0)), op.in(1),
                                   b.scalarLike(1, op.in(0)), op.in(3)});
     Value sum = b.reduceSum(b.mul(op.grad(), mask), {}, /*keepDims=*/false);
@@ -84,8 +85,8 @@ static LogicalResult padRule(NodeAdjoint &op) {
 // Col2Im
 //===----------------------------------------------------------------------===//
 
-/// The blocks of the gradient, which a convolution by one-hot kernels cuts
-/// out: one kernel for each place in a block.
+/// Cuts the blocks of the gradient out with a convolution by one-hot kernels,
+/// one kernel per position in a block.
 static LogicalResult col2ImRule(NodeAdjoint &op) {
   NodeBuilder &b = op.b;
   auto block = getConstantInts(op.in(2));

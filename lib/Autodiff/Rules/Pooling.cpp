@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// MaxPoolGrad and AveragePoolGrad have no operand that tells the size of their
-// result: where it is not known beforehand, standard ops are written.
+// MaxPoolGrad and AveragePoolGrad have no operand for the size of their result:
+// if it is not known in advance, standard ops are used.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// The spatial sizes of `value` are known.
+/// True if the spatial sizes of `value` are known.
 static bool hasKnownImage(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.getRank() > 2 &&
@@ -62,7 +62,7 @@ static LogicalResult maxPoolRule(NodeAdjoint &op) {
     return failOnPool(op);
   Value indices = op.require(
       1, withElementType(op.out().getType(), op.b.getBuilder().getI64Type()));
-  // Runtimes take indices as they are, in rows.
+  // Runtimes expect row-major indices.
   bool isColumnMajor = op.getFlag("storage_order");
   if (hasKnownImage(op.in(0)) && !isColumnMajor &&
       !getTensorElementType(op.in(0).getType()).isBF16())
@@ -95,7 +95,7 @@ static LogicalResult averagePoolRule(NodeAdjoint &op) {
 // Norms
 //===----------------------------------------------------------------------===//
 
-/// x^(p-1) of `value`, with its sign: the derivative of |x|^p / p.
+/// The derivative of |x|^p / p: |x|^(p-1) of `value`, with the sign of x.
 static Value powerBelow(NodeAdjoint &op, Value value, int64_t p) {
   Value sign = op.b.create("Sign", {value});
   if (p == 1)
@@ -108,8 +108,8 @@ static Value powerBelow(NodeAdjoint &op, Value value, int64_t p) {
   return op.b.mul(sign, power);
 }
 
-/// grad / y^(p-1); nothing flows to windows of zeros, where the norm has no
-/// derivative.
+/// grad / y^(p-1); windows of zeros get no gradient, as the norm has no
+/// derivative there.
 static Value divideByNorm(NodeAdjoint &op, Value grad, Value norm, int64_t p) {
   if (p == 1)
     return grad;
@@ -155,7 +155,7 @@ static LogicalResult globalAveragePoolRule(NodeAdjoint &op) {
   return success();
 }
 
-/// The first of equal ones gets it all, as in MaxPool.
+/// The first of equal elements gets all of the gradient, as in MaxPool.
 static LogicalResult globalMaxPoolRule(NodeAdjoint &op) {
   if (!NodeBuilder::getRank(op.in(0)))
     return op.fail("the rank of its operand is unknown");
@@ -169,7 +169,7 @@ static LogicalResult globalMaxPoolRule(NodeAdjoint &op) {
   return success();
 }
 
-/// Each value came to the place that its index names.
+/// Each value was moved to the position that its index names.
 static LogicalResult maxUnpoolRule(NodeAdjoint &op) {
   Value flat = op.b.reshape(op.grad(), ArrayRef<int64_t>(-1));
   op.set(0, op.b.gather(flat, op.in(1), 0));

@@ -1,13 +1,13 @@
-//===- Quantization.cpp - Gradients past rounding -------------------------===//
+//===- Quantization.cpp - Gradients of quantization -----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The straight-through estimator of Bengio, Leonard and Courville (2013), as
-// torch.fake_quantize_per_tensor_affine and _per_channel_affine have it: the
-// gradient passes where the number is not clipped.
+// The straight-through estimator of Bengio, Leonard and Courville (2013), as in
+// torch.fake_quantize_per_tensor_affine and _per_channel_affine: the gradient
+// passes where the number is not clipped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ Value getRoundedSource(Operation *node) {
   return definer->getOperand(0);
 }
 
-/// The ends of a type that numbers are quantized to.
+/// The bounds of a quantized type.
 static std::pair<double, double> getRange(Type type) {
   if (auto number = dyn_cast<FloatType>(type)) {
     double most =
@@ -41,8 +41,8 @@ static std::pair<double, double> getRange(Type type) {
   return {double(llvm::minIntN(width)), double(llvm::maxIntN(width))};
 }
 
-/// A scale or zero point in the shape that it is broadcast in: of one number
-/// for each slice along `axis`, or one for all.
+/// A scale or zero point in its broadcast shape: one number for each slice
+/// along `axis`, or one for all.
 static Value alongAxis(NodeBuilder &b, Value value, int64_t axis,
                        int64_t rank) {
   if (NodeBuilder::getRank(value) == 0)

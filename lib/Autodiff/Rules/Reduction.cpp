@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A gradient with its reduced axes as sizes 1 broadcasts to the operand. What
-// a rule needs of the operand beside that is reduced over the same axes.
+// A gradient with its reduced axes as sizes 1 broadcasts to the operand. Other
+// terms that a rule computes from the operand are reduced over the same axes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,13 +20,13 @@ using namespace mp::onnxir;
 namespace mp {
 
 /// A gradient or result of the reduction `op` in a shape that broadcasts to
-/// that of its operand: with the reduced axes as sizes 1.
+/// that of its operand: the reduced axes have size 1.
 static Value keepAxes(NodeAdjoint &op, Value reduced) {
   if (op.keepDims())
     return reduced;
   Value axes = op.in(1);
   if (!axes) {
-    // One number, or what was not reduced at all.
+    // A single number, or a value that was not reduced at all.
     if (op.getFlag("noop_with_empty_axes"))
       return reduced;
     if (auto rank = NodeBuilder::getRank(op.in(0)))
@@ -36,8 +36,8 @@ static Value keepAxes(NodeAdjoint &op, Value reduced) {
   return op.b.create("Unsqueeze", {reduced, axes});
 }
 
-/// `value`, of the operand's shape, reduced as the operand was, by `name`;
-/// axes are kept.
+/// Reduces `value`, which has the operand's shape, by `name` over the axes of
+/// the node; axes are kept.
 static Value reduceAlike(NodeAdjoint &op, StringRef name, Value value) {
   SmallVector<NamedAttribute> attributes{op.b.attr("keepdims", int64_t(1))};
   int64_t isNoop = op.getInt("noop_with_empty_axes");
@@ -59,8 +59,8 @@ static LogicalResult sumRule(NodeAdjoint &op) {
   return success();
 }
 
-/// The share of each element in a mean: elements of the result by elements of
-/// the operand.
+/// The share of each element in a mean is the ratio of elements of the result
+/// to elements of the operand.
 static LogicalResult meanRule(NodeAdjoint &op) {
   Value spread = op.b.expandLike(keepAxes(op, op.grad()), op.in(0));
   auto all = NodeBuilder::getShape(op.in(0));
@@ -92,7 +92,7 @@ static LogicalResult l1Rule(NodeAdjoint &op) {
   return success();
 }
 
-/// X / Y; zero at the origin, where there is no derivative.
+/// X / Y; zero at the origin, where no derivative exists.
 static LogicalResult l2Rule(NodeAdjoint &op) {
   Value norm = keepAxes(op, op.out());
   Value ratio = op.b.where(isEqualTo(op, norm, 0), op.b.scalarLike(0, norm),
@@ -107,7 +107,7 @@ static LogicalResult logSumRule(NodeAdjoint &op) {
   return success();
 }
 
-/// exp(X - Y), of which infinities are no part: a row of them has Y = -inf.
+/// exp(X - Y). Y is limited to finite numbers: a row of -inf has Y = -inf.
 static LogicalResult logSumExpRule(NodeAdjoint &op) {
   NodeBuilder &b = op.b;
   Value sum = keepAxes(op, op.out());
@@ -135,8 +135,8 @@ static LogicalResult extremumRule(NodeAdjoint &op) {
   return success();
 }
 
-/// The product of the others: division by an element that is zero says
-/// nothing, so that zeros are counted and left out of the product.
+/// The derivative by an element is the product of the others. A division by
+/// zero does not give it, so zeros are counted and left out of the product.
 static LogicalResult prodRule(NodeAdjoint &op) {
   NodeBuilder &b = op.b;
   Value x = op.in(0), one = b.scalarLike(1, x), zero = b.scalarLike(0, x);
@@ -156,7 +156,8 @@ static LogicalResult prodRule(NodeAdjoint &op) {
 // Along one axis
 //===----------------------------------------------------------------------===//
 
-/// Each element is in the sums from its own on: the sum from the other end.
+/// Each element is part of all sums from its own on, so its gradient is the sum
+/// from the other end.
 static LogicalResult cumSumRule(NodeAdjoint &op) {
   int64_t isReverse = op.getInt("reverse");
   int64_t isExclusive = op.getInt("exclusive");
@@ -187,7 +188,7 @@ static LogicalResult softmaxRule(NodeAdjoint &op) {
 static LogicalResult logSoftmaxRule(NodeAdjoint &op) {
   NodeBuilder &b = op.b;
   int64_t axis = op.axis();
-  // The schema of LogSoftmaxGrad_13 leaves bfloat16 out.
+  // The schema of LogSoftmaxGrad_13 does not admit bfloat16.
   if (!getTensorElementType(op.in(0).getType()).isBF16()) {
     op.set(0, b.create("com.microsoft.LogSoftmaxGrad_13", {op.grad(), op.out()},
                        b.attr("axis", axis), op.in(0).getType()));

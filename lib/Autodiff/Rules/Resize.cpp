@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// ResizeGrad has kernels for few modes, and none outside GPUs; rules write
-// standard ops for all of them.
+// ResizeGrad has kernels for few modes, and only on GPUs; rules use standard
+// ops for all of them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -7,7 +7,7 @@
 //
 // The mean over a region's samples is a product with a matrix for its rows and
 // one for its columns; the gradient is the product with both transposed. As in
-// torchvision, the regions themselves have none.
+// torchvision, the regions themselves have no gradient.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ namespace {
 
 /// One axis of the image.
 struct RegionAxis {
-  /// Where its coordinates stand in the list of a region: begin and end.
+  /// Indices of its coordinates in the list of a region: begin and end.
   int64_t begin, end;
   /// Cells of the result.
   int64_t cells;
@@ -37,8 +37,8 @@ public:
       : b(b), math(b), node(node), rois(rois),
         element(getTensorElementType(rois.getType())) {}
 
-  /// How much each cell of the result has of each of the image: a matrix for
-  /// each region.
+  /// The weight of each cell of the image in each cell of the result: a matrix
+  /// per region.
   Value makeMatrices(const RegionAxis &axis);
 
 private:
@@ -66,7 +66,8 @@ Value Regions::makeMatrices(const RegionAxis &axis) {
     begin = b.sub(begin, number(0.5));
   else
     length = b.create("Max", {length, number(1)});
-  // Regions by cells by samples. Without a ratio, larger cells have more.
+  // The axes are regions, cells, samples. Without a ratio, larger cells have
+  // more samples.
   Value cell = b.unsqueeze(b.div(length, number(axis.cells)), {2});
   begin = b.unsqueeze(begin, {2});
   Value most, count = ratio > 0 ? number(ratio) : b.create("Ceil", {cell});
@@ -85,7 +86,7 @@ Value Regions::makeMatrices(const RegionAxis &axis) {
       b.create("And", {b.create("GreaterOrEqual", {place, number(-1)}),
                        b.create("LessOrEqual", {place, size})});
   isInside = b.create("And", {isInside, b.create("Less", {sample, count})});
-  // A hat around each place.
+  // The weights are a hat function around each position.
   Value clamped = b.create("Min", {b.create("Max", {place, number(0)}), last});
   Value distance =
       b.create("Abs", {b.sub(b.unsqueeze(clamped, {3}),

@@ -1,4 +1,4 @@
-//===- Adapters.cpp - What brings nodes to a newer version ----------------===//
+//===- Adapters.cpp - Upgrades of single nodes ----------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

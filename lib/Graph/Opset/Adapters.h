@@ -1,13 +1,13 @@
-//===- Adapters.h - What brings nodes to a newer version --------*- C++ -*-===//
+//===- Adapters.h - Upgrades of single nodes --------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// An adapter brings a node from one version of its op to the next where the
-// comparison of their schemas cannot: one entry per step, and an upgrade takes
-// the steps one after the other.
+// An adapter changes a node from one version of its op to the next if the
+// comparison of their schemas does not suffice. There is one entry per step,
+// and an upgrade takes the steps one after the other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ struct OpsetAdapter {
   llvm::StringLiteral opType;
   /// The version of the op that it brings a node to.
   int version;
-  /// Why it cannot do so for a node, which may still be at an earlier version;
-  /// empty if it can.
+  /// The reason why it cannot do so for a node, which may still be at an
+  /// earlier version; empty if it can.
   std::string (*getObstacle)(mlir::Operation *node, int opset);
   void (*apply)(NodeEditor &editor);
   /// The op that the node becomes, at the same version or an earlier one;

@@ -13,7 +13,7 @@ using namespace mp::onnxir;
 namespace mp {
 
 //===----------------------------------------------------------------------===//
-// Numbers of the data's type
+// Numbers that get the data's type
 //===----------------------------------------------------------------------===//
 
 static std::string getScalarObstacle(Operation *node, StringRef name,
@@ -29,7 +29,7 @@ static std::string getClipObstacle(Operation *node, int opset) {
   return reason.empty() ? getScalarObstacle(node, "max", opset) : reason;
 }
 
-/// Without bounds, Clip-6 clips to those of fp32 whatever the type is.
+/// Without bounds, Clip-6 clips to those of fp32 for any type.
 static void raiseClip(NodeEditor &editor) {
   const double fp32Max = 3.4028234663852886e+38;
   Operation *node = editor.getNode();
@@ -45,7 +45,7 @@ static void raiseClip(NodeEditor &editor) {
   }
 }
 
-/// What is padded with counts where constants are padded only.
+/// The pad value counts only in mode `constant`.
 static bool usesPadValue(Operation *node) {
   if (getString(node, "mode", "constant") != "constant")
     return false;
@@ -71,7 +71,7 @@ static void raisePad(NodeEditor &editor) {
 }
 
 //===----------------------------------------------------------------------===//
-// Numbers of their own type
+// Numbers with a type of their own
 //===----------------------------------------------------------------------===//
 
 static std::string getTopKObstacle(Operation *node, int opset) {
@@ -106,7 +106,7 @@ static std::string getDFTObstacle(Operation *node, int opset) {
   return getConstantObstacle(node, "axis", opset);
 }
 
-/// The axis is an input of another default.
+/// The axis becomes an input, which has another default.
 static void raiseDFT(NodeEditor &editor) {
   editor.setOperand(2, editor.getNode()->hasAttr("axis")
                            ? editor.takeConstant("axis")
@@ -115,12 +115,12 @@ static void raiseDFT(NodeEditor &editor) {
 
 static std::string getSplitObstacle(Operation *, int) { return ""; }
 
-/// Equal parts need their number said.
+/// A split into equal parts needs the number of parts.
 static void raiseSplit(NodeEditor &editor) {
   Operation *node = editor.getNode();
   if (hasOperand(node, 1))
     return;
-  // Runtimes take an input that is left out for one beside the number.
+  // Runtimes treat an omitted input as an input next to the number.
   if (node->getNumOperands() > 1)
     editor.eraseOperand(1);
   editor.setInt("num_outputs", node->getNumResults());
@@ -136,8 +136,8 @@ static std::string getMaskObstacle(Operation *node, int opset) {
              : "";
 }
 
-/// The mask was of the data's type, and is of booleans. What is in it without
-/// training, the old versions leave open.
+/// The mask had the data's type, and now has booleans. Old versions do not
+/// define its contents outside of training.
 static void raiseDropoutMask(NodeEditor &editor) {
   Operation *node = editor.getNode();
   if (!hasResult(node, 1))
@@ -158,7 +158,8 @@ static void raiseDropoutMask(NodeEditor &editor) {
 
 static std::string getQuantizeObstacle(Operation *, int) { return ""; }
 
-/// Data and scale share a type: integers are what they were divided as.
+/// Data and scale must share a type: integers are cast to the type in which
+/// they were divided.
 static void raiseQuantize(NodeEditor &editor) {
   Value data = editor.getOperand(0), scale = editor.getOperand(1);
   Type from = getTensorElementType(data.getType());

@@ -18,14 +18,14 @@ using namespace mp::onnxir;
 namespace mp {
 
 //===----------------------------------------------------------------------===//
-// Questions
+// Queries
 //===----------------------------------------------------------------------===//
 
 bool isReadable(Operation *node, StringRef name) {
   return !isa_and_nonnull<ProtoAttr>(node->getAttr(name));
 }
 
-/// The attribute of Constant that holds what a ProtoAttr holds.
+/// The attribute of Constant for the contents of a ProtoAttr.
 static StringRef getValueAttribute(ProtoAttr attribute) {
   auto type = attribute.getFields().getAs<IntegerAttr>("type");
   // The numbers of AttributeProto.AttributeType.
@@ -43,8 +43,7 @@ static StringRef getValueAttribute(ProtoAttr attribute) {
   }
 }
 
-/// True if the function around `node` has a value for its attribute `name`
-/// when a caller gives none.
+/// True if the function around `node` has a default for its attribute `name`.
 static bool hasDefault(Operation *node, StringRef name) {
   auto function = node->getParentOfType<FunctionOp>();
   auto extra = function ? function->getAttrOfType<DictionaryAttr>(attr::extra)
@@ -64,7 +63,7 @@ std::string getConstantObstacle(Operation *node, StringRef name, int opset) {
   if (!proto)
     return "";
   std::string subject = "attribute '" + name.str() + "' ";
-  // Constant holds plain numbers from 12 on.
+  // Constant supports plain numbers from opset 12 on.
   if (getValueAttribute(proto).empty() || opset < 12)
     return subject + "has a form that no constant has";
   auto reference = proto.getFields().getAs<StringAttr>("ref_attr_name");
@@ -77,7 +76,7 @@ std::string getConstantObstacle(Operation *node, StringRef name, int opset) {
 }
 
 std::string getTypeObstacle(Value like, int opset) {
-  // CastLike came with 15.
+  // CastLike exists from opset 15 on.
   return getTensorElementType(like.getType()) || opset >= 15
              ? ""
              : "the element type of its input is unknown";
@@ -172,7 +171,7 @@ void NodeEditor::mark(OperationState &state, StringRef opType) {
   addAttribute(state, mark::adapter, builder.getUnitAttr());
   if (auto module = node->getParentOfType<ModuleOp>())
     module->setAttr(mark::adapter, builder.getUnitAttr());
-  // Nodes that only move data go the way of their neighbours; the others
+  // Nodes that only move data get the class of their neighbours; the others
   // compute sizes, indices and constants.
   bool movesData = getOperatorTraits("", opType).kind == OperatorKind::Movement;
   OpClass opClass = movesData ? OpClass::Follow : OpClass::Deny;
@@ -217,7 +216,7 @@ Value NodeEditor::createScalar(int64_t value, StringRef suffix) {
 Value NodeEditor::createScalarLike(double value, Value like, StringRef suffix) {
   Type element = getTensorElementType(like.getType());
   auto floatType = dyn_cast_or_null<FloatType>(element);
-  // Numbers of other types go through a cast.
+  // Numbers of other types are cast.
   Type held = floatType ? floatType : builder.getF32Type();
   APFloat number(value);
   bool losesInfo;

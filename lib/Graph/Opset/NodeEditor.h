@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the adapters of an opset upgrade are written in: constants and nodes
-// beside the one that is raised, named after it and marked for the precision
+// Builder for the adapters of an opset upgrade. It creates constants and nodes
+// next to the node that is raised, named after it and marked for the precision
 // passes. New nodes have their form at the opset that the model is raised to.
 //
 //===----------------------------------------------------------------------===//
@@ -20,15 +20,17 @@
 
 namespace mp {
 
-/// True if the attribute is absent or holds its value: a function's reference
-/// to what its callers give does not.
+/// True if the attribute is absent or has a value. A function's reference to
+/// its caller's attribute is not a value.
 bool isReadable(mlir::Operation *node, llvm::StringRef name);
 
-/// Why the attribute cannot become a constant beside the node; empty if it
-/// can. What a caller may leave out cannot: a constant must have a value.
+/// The reason why the attribute cannot become a constant next to the node;
+/// empty if it can. An attribute that a caller may omit cannot: a constant must
+/// have a value.
 std::string getConstantObstacle(mlir::Operation *node, llvm::StringRef name,
                                 int opset);
-/// Why numbers cannot get the element type of `like`; empty if they can.
+/// The reason why numbers cannot get the element type of `like`; empty if they
+/// can.
 std::string getTypeObstacle(mlir::Value like, int opset);
 
 class NodeEditor {
@@ -44,14 +46,15 @@ public:
   mlir::OpBuilder &getBuilder() { return builder; }
   UniqueNames &getNames() { return names; }
 
-  /// The node's input `index` becomes `value`; gaps before it are left out.
+  /// Sets the node's input `index` to `value`; missing inputs before it become
+  /// absent.
   void setOperand(unsigned index, mlir::Value value);
-  /// Takes input `index` away, and what stood for it if it was left out.
+  /// Removes input `index`, or the placeholder of an absent input.
   void eraseOperand(unsigned index);
   void setString(llvm::StringRef name, llvm::StringRef value);
   void setInt(llvm::StringRef name, int64_t value);
 
-  /// A constant called after the node and `suffix`.
+  /// Creates a constant named after the node and `suffix`.
   mlir::Value createConstant(mlir::ElementsAttr value, llvm::StringRef suffix);
   mlir::Value createInts(llvm::ArrayRef<int64_t> values,
                          llvm::StringRef suffix);
@@ -59,14 +62,14 @@ public:
   /// A scalar of the element type of `like`.
   mlir::Value createScalarLike(double value, mlir::Value like,
                                llvm::StringRef suffix);
-  /// Takes the attribute from the node: a list becomes a vector, a number a
-  /// scalar. The attribute is there, and nothing stands against it.
+  /// Turns the attribute of the node into a constant: a list becomes a vector,
+  /// a number a scalar. The attribute must exist and have no obstacle.
   mlir::Value takeConstant(llvm::StringRef name);
-  /// The same for a number that is to have the element type of `like`.
+  /// The same for a number that gets the element type of `like`.
   mlir::Value takeConstantLike(llvm::StringRef name, mlir::Value like);
 
-  /// A node with one result at the place of the last one: before the node, or
-  /// after it once `moveBehind` was called.
+  /// Creates a node with one result at the current position: before the node,
+  /// or after it once `moveBehind` was called.
   mlir::Value create(llvm::StringRef opType, mlir::ValueRange operands,
                      mlir::Type type, llvm::StringRef suffix,
                      llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
@@ -76,10 +79,10 @@ public:
   mlir::Value createShape(mlir::Value value, llvm::StringRef suffix);
   void moveBehind() { builder.setInsertionPointAfter(node); }
 
-  /// What used the node's result uses `by`, a node made from it, under the
-  /// name that the result had; the result is named after `suffix`.
+  /// Replaces the uses of the node's result by `by`, a node made from it, which
+  /// takes over the result's name; the result is renamed with `suffix`.
   void replaceResult(unsigned index, mlir::Value by, llvm::StringRef suffix);
-  /// Puts a node of another op or with fewer results in place of the node.
+  /// Replaces the node by a node of another op or with fewer results.
   void recreate(llvm::StringRef opType, unsigned results);
 
 private:

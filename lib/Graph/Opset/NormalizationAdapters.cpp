@@ -1,4 +1,4 @@
-//===- NormalizationAdapters.cpp - Statistics, and axes that they run over ===//
+//===- NormalizationAdapters.cpp - Normalization upgrades -----------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ namespace mp {
 // Shapes
 //===----------------------------------------------------------------------===//
 
-/// Dynamic if a factor is, or if there is no such number.
+/// The product; dynamic if a factor is, or if it overflows.
 static int64_t multiply(ArrayRef<int64_t> sizes) {
   int64_t product = 1;
   for (int64_t size : sizes)
@@ -54,8 +54,8 @@ static Type getVectorType(Type type) {
   return RankedTensorType::get({size}, tensor.getElementType());
 }
 
-/// The node sees its data as a matrix, split at `axis`; what it yields is
-/// put back into shape.
+/// Flattens the node's data to a matrix, split at `axis`, and restores the
+/// shape of its result.
 static void flattenAround(NodeEditor &editor, Attribute axis) {
   Operation *node = editor.getNode();
   Value data = editor.getOperand(0);
@@ -75,7 +75,7 @@ static void flattenAround(NodeEditor &editor, Attribute axis) {
   result.setType(getFlatType(type, split));
   editor.moveBehind();
   SmallVector<NamedAttribute> keepZeros;
-  // Otherwise a size of zero would mean another.
+  // Otherwise a size of zero would copy that of the operand.
   if (editor.getOpset() >= 14)
     keepZeros.push_back(editor.getBuilder().getNamedAttr(
         "allowzero", editor.getBuilder().getI64IntegerAttr(1)));
@@ -85,13 +85,13 @@ static void flattenAround(NodeEditor &editor, Attribute axis) {
 }
 
 //===----------------------------------------------------------------------===//
-// Softmax and its like
+// Softmax and related ops
 //===----------------------------------------------------------------------===//
 
 static std::string getSoftmaxObstacle(Operation *, int) { return ""; }
 
-/// The axis over which the op alone runs, if all others behind its old axis
-/// have one element.
+/// The only axis with more than one element from the node's old axis on; the
+/// new op normalizes it alone. Absent if there are several.
 static std::optional<int64_t> findOnlyAxis(Operation *node) {
   int64_t axis = getInt(node, "axis", 1);
   if (axis == -1)
@@ -112,7 +112,8 @@ static std::optional<int64_t> findOnlyAxis(Operation *node) {
   return only.value_or(rank - 1);
 }
 
-/// Softmax-1 and -11 run over all axes from theirs on, Softmax-13 over one.
+/// Softmax-1 and -11 run over all axes from the given one on, Softmax-13 over
+/// one.
 static void raiseSoftmax(NodeEditor &editor) {
   Operation *node = editor.getNode();
   Attribute axis = node->getAttr("axis");
@@ -134,7 +135,7 @@ static void raiseSoftmax(NodeEditor &editor) {
 // BatchNormalization
 //===----------------------------------------------------------------------===//
 
-/// The results besides the first, which only training has.
+/// True if it has results other than the first, which only training uses.
 static bool hasStatistics(Operation *node) {
   for (unsigned index = 1; index < node->getNumResults(); ++index)
     if (hasResult(node, index))
@@ -176,7 +177,7 @@ static std::string getTrainingObstacle(Operation *node, int) {
   return "";
 }
 
-/// More than one output meant training.
+/// Several outputs meant training.
 static void raiseTraining(NodeEditor &editor) {
   Operation *node = editor.getNode();
   unsigned results = node->getNumResults();
@@ -222,7 +223,7 @@ static Value createGroupShape(NodeEditor &editor, int64_t groups) {
                        number("axis", 0));
 }
 
-/// Scale and bias are given per channel, no longer per group.
+/// Scale and bias are now per channel, no longer per group.
 static void raiseGroup(NodeEditor &editor) {
   Operation *node = editor.getNode();
   int64_t groups = getInt(node, "num_groups", 1);

@@ -30,7 +30,8 @@ static std::string getModeObstacle(Operation *node, int) {
   return isReadable(node, "mode") ? "" : "attribute 'mode' decides about more";
 }
 
-/// Coordinates are multiplied by the scale, and cut off.
+/// Sets the coordinates of older versions: they are multiplied by the scale,
+/// and rounded as `rounding` says.
 static void setOldCoordinates(NodeEditor &editor, StringRef rounding) {
   editor.setString("coordinate_transformation_mode", "asymmetric");
   if (getString(editor.getNode(), "mode", "nearest") == "nearest")
@@ -64,7 +65,7 @@ static std::optional<SmallVector<float>> readFloats(Value value) {
   return llvm::to_vector(elements.getValues<float>());
 }
 
-/// A vector of nothing where an input must not be left out.
+/// The input for no region: an empty vector before opset 13, absent later.
 static Value createNoRegion(NodeEditor &editor) {
   OpBuilder &builder = editor.getBuilder();
   if (editor.getOpset() >= 13)
@@ -75,8 +76,8 @@ static Value createNoRegion(NodeEditor &editor) {
                                "roi");
 }
 
-/// Where an axis shrinks the nearest element was found by rounding up, where
-/// it grows by rounding down: one node for each.
+/// The nearest element was found by rounding up along an axis that shrinks, and
+/// by rounding down along one that grows. Each direction gets a node.
 static void splitByDirection(NodeEditor &editor) {
   Operation *node = editor.getNode();
   OpBuilder &builder = editor.getBuilder();
@@ -105,7 +106,8 @@ static void splitByDirection(NodeEditor &editor) {
   editor.replaceResult(0, shrunk, "up");
 }
 
-/// Resize-10 has no choices; runtimes and ONNX's own tests agree on these.
+/// Resize-10 has no such attributes; runtimes and ONNX's own tests agree on
+/// these values.
 static void raiseResize(NodeEditor &editor) {
   Operation *node = editor.getNode();
   Value scales = editor.getOperand(1);
@@ -124,8 +126,9 @@ static void raiseResize(NodeEditor &editor) {
   splitByDirection(editor);
 }
 
-/// The mode whose result tf_half_pixel_for_nn, gone with Resize-13, has; empty
-/// if there is none. Its coordinates are those of half_pixel plus a half.
+/// The rounding mode with the result of tf_half_pixel_for_nn, which Resize-13
+/// has removed; empty if there is none. Its coordinates are those of half_pixel
+/// plus a half.
 static StringRef getHalfPixelRounding(Operation *node) {
   if (getString(node, "mode", "nearest") != "nearest")
     return "";
@@ -151,7 +154,7 @@ static bool isEmptyVector(Value value) {
   return type && llvm::is_contained(type.getShape(), 0);
 }
 
-/// Sizes and scales exclude each other: an empty vector is left out.
+/// Sizes and scales are exclusive: an empty vector becomes absent.
 static void raiseOptional(NodeEditor &editor) {
   Operation *node = editor.getNode();
   if (hasOperand(node, 3) && hasOperand(node, 2)) {

@@ -36,8 +36,8 @@ static Type dropBatch(Type type) {
 
 namespace {
 
-/// Scan-8 runs over axis 1 for each element of axis 0; the newer ones over
-/// axis 0, once. So one stays around the other.
+/// Scan-8 runs over axis 1 for each element of axis 0; newer versions run over
+/// axis 0, once. The adapter nests one Scan in another.
 class BatchScan {
 public:
   explicit BatchScan(NodeEditor &editor, UniqueNames &names)
@@ -71,7 +71,7 @@ void BatchScan::build() {
     base = onnxir::getValueName(node->getResult(0)).str();
   base += "_element";
 
-  // The inner node, with the body, on the elements of a batch.
+  // The inner node has the body, and runs on the elements of a batch.
   auto body = std::make_unique<Region>();
   Block *block = &body->emplaceBlock();
   SmallVector<Attribute> inputs, outputs, results;
@@ -102,7 +102,7 @@ void BatchScan::build() {
   yield->setAttr(attr::graph, builder.getDictionaryAttr(builder.getNamedAttr(
                                   "name", builder.getStringAttr(base))));
 
-  // The outer one: everything is scanned, nothing is a state.
+  // The outer node scans everything, and has no states.
   editor.eraseOperand(0);
   node->getRegion(0).takeBody(*body);
   node->removeAttr("directions");

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rounding a value of magnitude |c| to 16 bit moves it by up to |c| u / 2.
-// If |c| is subtracted and the rest is divided by its spread s, the result
-// moves by |c| u / (2 s). From 1/8 spread on, a step of the 16-bit type, the
-// arithmetic stays fp32; from two spreads on the product that makes the value
-// does, too, as nothing would be left of its result.
+// Rounding a value of magnitude |c| to 16 bit moves it by up to |c| u / 2. If
+// |c| is subtracted and the rest is divided by its spread s, the result moves
+// by |c| u / (2 s). If a step of the 16-bit type is 1/8 of the spread or more,
+// the arithmetic stays fp32. If it is two spreads or more, so does the product
+// that makes the value, as nothing would be left of its result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,11 +23,11 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// Parts of the spread that a step of the 16-bit type must not reach.
+/// A step of the 16-bit type must stay below these multiples of the spread.
 static constexpr double lossySteps = 1.0 / 8, destroyingSteps = 2;
 /// A step of fp32, relative to its number.
 static constexpr double fp32Step = 1.0 / (1 << 23);
-/// Channels of a normalization, and nodes of a search.
+/// Limits for channels of a normalization, and for nodes of a search.
 static constexpr int64_t maxChannels = 1 << 16;
 static constexpr unsigned maxVisited = 64;
 
@@ -67,7 +67,7 @@ void ConstantFinder::add(Operation *op, Value data, double steps,
   context.found.hazards.add(op, std::move(reason));
 }
 
-/// The root mean square over channels: one channel that is never used has no
+/// Uses the root mean square over channels, in which one unused channel has no
 /// weight.
 void ConstantFinder::visitNormalization(Operation *op) {
   if (op->getNumOperands() < 5)
@@ -136,7 +136,7 @@ double ConstantFinder::getSpread(Value sum) {
   return 0;
 }
 
-/// Marks what reads a sum of positions, up to products and outputs.
+/// Marks readers of a sum of positions, up to products and outputs.
 void ConstantFinder::addForward(Value value, const std::string &reason) {
   SmallVector<Value> worklist = {value};
   while (!worklist.empty())
@@ -161,7 +161,7 @@ void ConstantFinder::visitSum(Operation *op) {
     const Interval &range = context.ranges.get(data);
     if (range.isBounded()) {
       double width = range.hi - range.lo;
-      // A constant beside which fp32 loses the rest as well is a mask.
+      // A constant so large that fp32 also loses the rest is a mask.
       if (constant * step < lossySteps * width ||
           constant * fp32Step >= lossySteps * width)
         continue;
@@ -198,8 +198,8 @@ void findCancellingConstants(SensitivityContext &context, SensitiveWalk &walk) {
 // Differences near zero
 //===----------------------------------------------------------------------===//
 
-/// The operand that makes the result large where it is near zero; none for
-/// other nodes.
+/// The operand that makes the result large when it is near zero; null for other
+/// nodes.
 static Value getSmallOperand(SensitivityContext &context, Operation *op) {
   switch (context.getMath(op)) {
   case OperatorMath::Log:
@@ -237,8 +237,8 @@ static bool isDifference(SensitivityContext &context, Operation *op) {
          });
 }
 
-/// The differences that a value is made of, through what keeps a value that
-/// is near zero there. True if there are any.
+/// Adds the differences that a value is made of, through ops that keep a value
+/// near zero there. True if there are any.
 static bool addDifferences(SensitivityContext &context, SensitiveWalk &walk,
                            Operation *reader, Value from) {
   SmallVector<Value> worklist = {from};
@@ -276,7 +276,7 @@ void findNearZeroDifferences(SensitivityContext &context, SensitiveWalk &walk) {
     if (!small || context.isConstantValue(small) ||
         !addDifferences(context, walk, op, small))
       continue;
-    // A quotient of two differences, as correlations are.
+    // A quotient of two differences, e.g. a correlation.
     if (context.getMath(op) == OperatorMath::Div)
       addDifferences(context, walk, op, op->getOperand(0));
   }

@@ -1,4 +1,4 @@
-//===- Carry.cpp - What becomes of large elements -------------------------===//
+//===- Carry.cpp - Effects on large elements ------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,11 +1,11 @@
-//===- Carry.h - What becomes of large elements -----------------*- C++ -*-===//
+//===- Carry.h - Effects on large elements ----------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What the analyses that look for overflow make of operators.
+// Classifies operators for the analyses that look for overflow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,11 +16,11 @@
 
 namespace mp {
 
-/// What an operator does with large elements of its operands.
+/// The effect of an operator on large elements of its operands.
 enum class Carry : uint8_t {
-  /// Its result is another quantity.
+  /// The result is another quantity.
   Drops,
-  /// Cuts them off at other operands.
+  /// They are cut off at other operands.
   Bounds,
   Keeps,
   Scales,

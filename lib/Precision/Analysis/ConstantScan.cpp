@@ -1,13 +1,13 @@
-//===- ConstantScan.cpp - One reading of a constant -----------------------===//
+//===- ConstantScan.cpp - One pass over a constant ------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Elements are taken in chunks that stay in the nearest cache. A first loop
-// without a branch finds out what there is in a chunk; only where it has
-// elements that 16 bit does not hold in full, further ones count them.
+// Elements are read in chunks that stay in the nearest cache. A first loop
+// without a branch classifies a chunk; further loops count the elements only if
+// 16 bit does not hold all of them in full.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,7 +55,7 @@ LowLimits::LowLimits(ElementKind low) {
 
 namespace {
 
-/// The limits as bits: those of magnitudes order like the numbers.
+/// The limits as bits, which have the same order as magnitudes.
 struct Thresholds {
   explicit Thresholds(const LowLimits &limits)
       : overflow(llvm::bit_cast<int32_t>(limits.overflow)),
@@ -65,11 +65,11 @@ struct Thresholds {
 };
 
 struct ChunkFacts {
-  /// NaNs are passed over.
+  /// NaNs are skipped.
   float lo = std::numeric_limits<float>::infinity();
   float hi = -std::numeric_limits<float>::infinity();
   int32_t minBits = INT32_MAX, maxBits = 0;
-  /// Counted only where something is tiny.
+  /// Counted only if some element is tiny.
   int32_t zeros = 0, toZero = 0, toSubnormal = 0, largestToZero = 0;
 };
 
@@ -83,8 +83,8 @@ static inline __attribute__((always_inline)) int32_t getMagnitude(float value) {
   return bits & 0x7fffffff;
 }
 
-// Signed integers and one accumulator per lane: what compilers turn into
-// vector instructions without being allowed to reorder floats.
+// Signed integers and one accumulator per lane, which compilers can vectorize
+// without reordering floats.
 static inline __attribute__((always_inline)) void
 surveyChunk(llvm::ArrayRef<float> values, ChunkFacts &facts) {
   constexpr unsigned lanes = 16;
@@ -165,7 +165,7 @@ static ReadFn getReadFn() {
   return readPlain;
 }
 
-/// For the few chunks that hold elements beyond the range.
+/// Counts the few chunks with elements beyond the range.
 static void countHuge(llvm::ArrayRef<float> values, const Thresholds &at,
                       ConstantFacts &facts) {
   for (float value : values) {
@@ -223,7 +223,7 @@ LowBounds scanLowElements(llvm::ArrayRef<char> bytes, ElementKind kind) {
     memcpy(&bits, bytes.data() + index, sizeof bits);
     bool isSpecial = (bits & 0x7fff) >= special;
     bounds.hasSpecials |= isSpecial;
-    // Integers that order like the numbers.
+    // Integers with the same order as the numbers.
     auto ordered = int16_t(bits ^ (int16_t(bits >> 15) & 0x7fff));
     lo = !isSpecial && ordered < lo ? ordered : lo;
     hi = !isSpecial && ordered > hi ? ordered : hi;

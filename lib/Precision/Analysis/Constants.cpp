@@ -44,7 +44,7 @@ static ConstantFacts scanBytes(ArrayRef<char> bytes, const LowLimits &limits) {
                  limits, facts);
     return facts;
   }
-  // In a file, data may lie at any offset.
+  // Data in a file may have any alignment.
   float piece[4096];
   while (!bytes.empty()) {
     ArrayRef<char> head =
@@ -83,7 +83,7 @@ static ConstantFacts scanAttribute(Attribute value, const LowLimits &limits) {
   return facts;
 }
 
-/// The RMS of what rounding changes, by that of the elements.
+/// The RMS of the changes by rounding over that of the elements.
 static double measureRounding(Attribute value, ElementKind low) {
   ArrayRef<char> bytes;
   if (auto numbers = dyn_cast<DenseF32ArrayAttr>(value))
@@ -102,7 +102,7 @@ static double measureRounding(Attribute value, ElementKind low) {
     float rounded = low == ElementKind::Float16
                         ? widenFloat16(roundToFloat16(number))
                         : widenBFloat16(roundToBFloat16(number));
-    // Normal numbers are known to be near.
+    // Normal numbers change little.
     if (std::fabs(number) < LowLimits(low).minNormal)
       lost += std::pow(double(number) - rounded, 2);
     all += std::pow(double(number), 2);
@@ -110,7 +110,7 @@ static double measureRounding(Attribute value, ElementKind low) {
   return all > 0 ? std::sqrt(lost / all) : 0;
 }
 
-/// Only many elements that are no normal numbers need a second reading.
+/// A second pass is needed only if many elements are not normal numbers.
 static void addRounding(Attribute value, ElementKind low,
                         ConstantFacts &facts) {
   double tiny = double(facts.toZero) + double(facts.toSubnormal);
@@ -137,7 +137,7 @@ static bool isZeros(Operation *constant) {
          !constant->hasAttr("value");
 }
 
-/// `mp.range`: the 16-bit type that the counts are for, then the facts.
+/// Encodes `mp.range`: the 16-bit type that the counts are for, then the facts.
 static Attribute encodeFacts(MLIRContext *context, ElementKind low,
                              const ConstantFacts &facts) {
   return DenseF64ArrayAttr::get(
@@ -190,9 +190,10 @@ std::optional<double> getClamp(Operation *constant) {
   return clamp.getValueAsDouble();
 }
 
-/// A factor, a divisor or an operand of a product reads the value, perhaps
-/// moved: its relative error is that of the result. Where it is added to other
-/// values, or stands next to them, what is lost is tiny.
+/// True if a factor, a divisor or an operand of a product reads the value,
+/// directly or after data movement: the value's relative error is then that of
+/// the result. If the value is only added to others, or placed next to them,
+/// its loss is tiny.
 static bool isFactor(Value value) {
   constexpr unsigned maxVisited = 64;
   SmallVector<Value> worklist = {value};
@@ -304,7 +305,7 @@ static Attribute convertAttribute(Attribute value, Type elementType,
   return {};
 }
 
-/// The value that Constant or ConstantOfShape holds, as a tensor.
+/// The value of Constant or ConstantOfShape, as a tensor.
 static Attribute getAsTensor(Operation *constant, Type floatType) {
   if (Attribute value = constant->getAttr("value"))
     return value;
@@ -345,7 +346,7 @@ bool convertConstant(Operation *constant, Type elementType) {
     return false;
   for (StringRef name : {"value_float", "value_floats"})
     constant->removeAttr(name);
-  // One attribute has one order.
+  // The order of a single attribute is trivial.
   constant->removeAttr(attr::order);
   constant->setAttr("value", value);
   result.setType(type);

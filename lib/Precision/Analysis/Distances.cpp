@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// |x - c|^2 = |x|^2 - 2 x c + |c|^2: terms of the size of the squares whose sum
-// is as small as the distance. Two forms:
+// |x - c|^2 = |x|^2 - 2 x c + |c|^2 has terms of the size of the squares, while
+// their sum is as small as the distance. It comes in two forms:
 //
 //  - a sum that has a scaled product of x and c as one term, and the square
 //    of x or c, or a sum of squares, as another one;
 //  - a product of rows [-2 x, |x|^2, 1] and [c, 1, |c|^2], as torch.cdist
 //    writes it: an operand is a Concat that has squares among its parts.
 //
-// Searched from each product forward, and from the other terms backward.
+// The search goes forward from each product, and backward from other terms.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +50,7 @@ private:
 
 } // namespace
 
-/// Steps that are looked through, terms of a sum, and uses that are followed.
+/// Limits for steps to look through, terms of a sum, and uses to follow.
 static constexpr unsigned maxSteps = 8, maxUses = 64;
 
 static bool isSum(OperatorMath math) {
@@ -117,7 +117,7 @@ Value DistanceFinder::getSquared(Value value) const {
   return isSquare ? getRoot(x) : Value();
 }
 
-/// One of the terms of `sum` is the square of a root.
+/// True if one of the terms of `sum` is the square of a root.
 bool DistanceFinder::hasSquare(Value sum, ArrayRef<Value> roots) const {
   SmallVector<Value> worklist = {sum};
   for (unsigned count = 0; !worklist.empty() && count < maxSteps; ++count) {
@@ -131,7 +131,8 @@ bool DistanceFinder::hasSquare(Value sum, ArrayRef<Value> roots) const {
   return false;
 }
 
-/// A constant factor, a sign, a value added to itself, data movement.
+/// True for a constant factor, a sign, a value added to itself, and data
+/// movement.
 bool DistanceFinder::isScaling(Operation *op, Value value) const {
   OperatorMath math = context.getMath(op);
   if (context.getTraits(op).kind == OperatorKind::Movement ||
@@ -149,7 +150,7 @@ void DistanceFinder::add(Operation *product, Operation *sum) {
   std::string reason = "part of the squared distance of " + describe(sum) +
                        ", whose terms cancel";
   context.found.hazards.add(product, reason);
-  // From the last sum backward: all terms, and what they are made of.
+  // Backward from the last sum: all terms, and the values they are made of.
   Value last = sum->getResult(0);
   for (unsigned count = 0; count < maxSteps && last.hasOneUse(); ++count) {
     Operation *user = *last.user_begin();
@@ -186,7 +187,7 @@ void DistanceFinder::visitUsers(Operation *product) {
       Value other = user->getOperand(1 - use.getOperandNumber());
       if (hasSquare(other, roots))
         return add(product, user);
-      // A further term: c^2 that has been computed before, say.
+      // A further term, e.g. a c^2 that was computed before.
       if (context.isConstantValue(other))
         worklist.push_back(user->getResult(0));
     }

@@ -1,4 +1,4 @@
-//===- FloatSignature.cpp - How a node's float types hang together --------===//
+//===- FloatSignature.cpp - Type variable of a node -----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -47,7 +47,7 @@ FloatSignature::FloatSignature(Operation *node, const OpSchema *schema)
     collect(node, traits);
 }
 
-/// Attention's values have a type variable apart from its queries and keys.
+/// Attention's values have another type variable than its queries and keys.
 static const FormalParameter *getCompanion(const OpSchema &schema) {
   return schema.domain.empty() && schema.name == "Attention"
              ? schema.getInput(2)
@@ -98,8 +98,8 @@ SmallVector<unsigned, 2> FloatSignature::getFormalInputs() const {
   return indices;
 }
 
-/// Nothing but the op's own rule tells the type of a float result: no operand
-/// is bound to its variable, no attribute states it.
+/// True if only the op's own rule determines the type of a float result: no
+/// operand is bound to its variable, and no attribute gives it.
 bool FloatSignature::isUnbound(Operation *node, unsigned result) const {
   const FormalParameter *parameter = schema->getOutput(result);
   if (!parameter || isPrimary(parameter) ||

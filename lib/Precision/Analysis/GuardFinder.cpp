@@ -1,4 +1,4 @@
-//===- GuardFinder.cpp - What keeps a division from zero ------------------===//
+//===- GuardFinder.cpp - Guards of divisions ------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A guard counts as lost below the smallest normal number of the 16-bit type
-// (fp16: 6.1e-5): under it precision falls away bit by bit until, at 3e-8,
-// nothing is left, and whoever wrote 1e-5 beside a divisor meant it to act. A
+// (fp16: 6.1e-5). Below that, precision decreases bit by bit until nothing is
+// left at 3e-8; a model that adds 1e-5 to a divisor needs the guard to act. A
 // bound just below one is lost where it rounds to one. Guards are followed
-// forward in one pass over the nodes; the way back is marked when a guarded
+// forward in one pass over the nodes; the path back is marked when a guarded
 // node is met, each link once.
 //
 //===----------------------------------------------------------------------===//
@@ -21,8 +21,9 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// What is known of operands holds for the results. Of operands side by side
-/// (Concat, scatters) it holds for a part, which is no less in danger.
+/// True if facts about operands hold for the results. If the result combines
+/// several operands (Concat, scatters), the facts hold for a part of it, which
+/// is in the same danger.
 static bool passesOn(const OperatorTraits &traits) {
   switch (traits.math) {
   case OperatorMath::Cast:
@@ -36,14 +37,14 @@ static bool passesOn(const OperatorTraits &traits) {
   }
 }
 
-/// What is 16 bit already is followed too: a model that was converted before
-/// has the same guards.
+/// Values that are already 16 bit are followed too: a model that was converted
+/// before has the same guards.
 static bool isNarrowFloat(Value value) {
   return isF32Tensor(value.getType()) || is16BitTensor(value.getType());
 }
 
 /// The least magnitude of a value that is tiny, never zero and of one sign; 0
-/// for others.
+/// for other values.
 double GuardFinder::getTiny(Value value) {
   if (!isNarrowFloat(value))
     return 0;
@@ -63,7 +64,7 @@ unsigned GuardFinder::addLink(Operation *node, bool losesGuard,
 }
 
 //===----------------------------------------------------------------------===//
-// Where guards begin
+// Starts of guards
 //===----------------------------------------------------------------------===//
 
 void GuardFinder::begin(Operation *node, Value guard, double least,
@@ -98,7 +99,7 @@ void GuardFinder::startGap(Operation *node, Value bound) {
     begin(node, bound, 0, gap);
 }
 
-/// The bounds of a Clip of before opset 11.
+/// Handles the bounds of a Clip from before opset 11.
 void GuardFinder::startAttributes(Operation *node) {
   if (auto min = node->getAttrOfType<FloatAttr>("min"))
     if (isTiny(min.getValueAsDouble()) && min.getValueAsDouble() > 0)
@@ -111,7 +112,7 @@ void GuardFinder::startAttributes(Operation *node) {
 }
 
 //===----------------------------------------------------------------------===//
-// Where guards go
+// Propagation of guards
 //===----------------------------------------------------------------------===//
 
 void GuardFinder::move(Operation *node, Value from) {
@@ -159,7 +160,7 @@ void GuardFinder::multiply(Operation *node) {
   guards[node->getResult(0)] = guard;
 }
 
-/// 1 - x where a bound keeps x off one.
+/// Handles 1 - x if a bound keeps x off one.
 void GuardFinder::subtractFromOne(Operation *node) {
   auto it = guards.find(node->getOperand(1));
   if (it == guards.end() || !it->second.gap)
@@ -174,7 +175,7 @@ void GuardFinder::subtractFromOne(Operation *node) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is guarded
+// Guarded nodes
 //===----------------------------------------------------------------------===//
 
 void GuardFinder::need(unsigned link, Operation *guarded) {
@@ -196,7 +197,7 @@ void GuardFinder::need(unsigned link, Operation *guarded) {
   }
 }
 
-/// A root makes tiny guards larger: what follows may be 16 bit again.
+/// A root makes tiny guards larger: nodes after it may be 16 bit again.
 void GuardFinder::takeRoot(Operation *node, double power) {
   auto it = guards.find(node->getOperand(0));
   if (it == guards.end() || !it->second.least)
@@ -210,8 +211,8 @@ void GuardFinder::takeRoot(Operation *node, double power) {
   guards[node->getResult(0)] = guard;
 }
 
-/// The result is `operand` to the power of -`power`, times what is known of
-/// the numerator.
+/// Handles a result that is `operand` to the power of -`power`, times the known
+/// range of the numerator.
 void GuardFinder::invert(Operation *node, unsigned operand, double power) {
   auto it = guards.find(node->getOperand(operand));
   if (it == guards.end() || !it->second.least)
@@ -228,7 +229,7 @@ void GuardFinder::invert(Operation *node, unsigned operand, double power) {
   }
   if (peak <= limits.max)
     return;
-  // It reaches beyond the range: neither this node nor its users hold it.
+  // The peak is out of range: neither this node nor its users hold it.
   peaks[node->getResult(0)] = {peak, link};
   links[link].losesGuard = true;
   hazards.add(node, "its result reaches " + formatNumber(peak) + ", " +
@@ -245,7 +246,8 @@ void GuardFinder::readPeaks(Operation *node) {
                             formatNumber(limits.max));
 }
 
-/// What makes the least of a value tiny, or keeps it off one.
+/// Starts a guard at a node that makes the least magnitude of a value tiny or
+/// keeps the value off one.
 void GuardFinder::start(Operation *node, OperatorMath math) {
   OperandRange operands = node->getOperands();
   switch (math) {
@@ -286,7 +288,7 @@ void GuardFinder::takePower(Operation *node) {
     takeRoot(node, exponent.lo);
 }
 
-/// What becomes of guards, and what needs them.
+/// Propagates guards through a node, and marks them at nodes that need them.
 void GuardFinder::follow(Operation *node, OperatorMath math) {
   bool isBinary = node->getNumOperands() == 2;
   switch (math) {

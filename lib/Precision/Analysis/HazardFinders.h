@@ -14,9 +14,8 @@
 
 namespace mp {
 
-/// The part that looks for overflow, node by node in order: a node's result or
-/// operand that certainly leaves the range, and values made of constants that
-/// do.
+/// Finds overflow, node by node in order: a node's result or operand that
+/// certainly leaves the range, and values made of constants that do.
 class OverflowFinder {
 public:
   OverflowFinder(mlir::Operation *scope, RangeAnalysis &ranges, ElementKind low,
@@ -24,11 +23,11 @@ public:
   void visit(mlir::Operation *node);
 
 private:
-  /// How much of a value beyond the range is in another.
+  /// The share of an out-of-range value that another value contains.
   enum class Trace : uint8_t { None, Scaled, Contained };
   struct Origin {
     Trace trace = Trace::None;
-    /// The value beyond the range, and how far it goes.
+    /// The value beyond the range, and the greatest number it reaches.
     mlir::Value source = {};
     double number = 0;
   };
@@ -49,10 +48,10 @@ private:
   llvm::DenseMap<mlir::Value, double> overflowing;
 };
 
-/// The part that looks for guards: the epsilon in x / (y + epsilon), the
-/// bounds in log(clip(p, epsilon, 1 - epsilon)). A guard must keep its
-/// precision up to the node that it guards, so nothing in between may be 16
-/// bit where the guard is no normal number of that type.
+/// Finds guards: the epsilon in x / (y + epsilon), the bounds in log(clip(p,
+/// epsilon, 1 - epsilon)). A guard must keep its precision up to the node that
+/// it guards, so no node in between may be 16 bit if the guard is not a normal
+/// number of that type.
 class GuardFinder {
 public:
   GuardFinder(RangeAnalysis &ranges, ElementKind low, Hazards &hazards)
@@ -60,18 +59,18 @@ public:
   void visit(mlir::Operation *node);
 
 private:
-  /// A node on the way from a guard to what it guards.
+  /// A node between a guard and the node that it guards.
   struct Link {
     mlir::Operation *node;
-    /// In 16 bit the node would lose the guard.
+    /// True if the node would lose the guard in 16 bit.
     bool losesGuard;
     bool isNeeded = false;
     mlir::Value guard;
     double number;
     llvm::SmallVector<unsigned, 2> from = {};
   };
-  /// What keeps a value off zero, or (as a gap) off one, and the last link of
-  /// the way to it.
+  /// The distance that a value keeps from zero (least) or from one (gap), and
+  /// the last links of the paths to these guards.
   struct Guard {
     double least = 0, gap = 0;
     unsigned link = 0, gapLink = 0;
@@ -103,7 +102,7 @@ private:
   OperatorTraitsCache kinds;
   std::vector<Link> links;
   llvm::DenseMap<mlir::Value, Guard> guards;
-  /// What inverses of guards reach, where that is beyond the range.
+  /// The magnitudes that inverses of guards reach, if out of range.
   llvm::DenseMap<mlir::Value, std::pair<double, unsigned>> peaks;
 };
 

@@ -18,7 +18,7 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// Unknown, or too many to matter how many.
+/// An unknown number, or one that overflows.
 static constexpr int64_t unknown = -1;
 
 /// The product of the dimensions of `value` at `axes`.
@@ -44,7 +44,7 @@ static int64_t countInWindow(Operation *op) {
   return product;
 }
 
-/// How many updates may meet at one place.
+/// The number of updates that may be added to one element.
 static int64_t countUpdates(Operation *op, bool asTuples) {
   auto how = op->getAttrOfType<StringAttr>("reduction");
   if (!how || (how.getValue() != "add" && how.getValue() != "mul"))
@@ -62,7 +62,7 @@ static int64_t countUpdates(Operation *op, bool asTuples) {
                   ArrayRef(index < 0 ? index + type.getRank() : index));
 }
 
-/// The number of elements that one element of the result is made of.
+/// The number of elements that are added into one element of the result.
 static int64_t countElements(Operation *op, AccumulationExtent extent) {
   Value operand = op->getOperand(0);
   auto type = dyn_cast<RankedTensorType>(operand.getType());

@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two ways to overflow. A range may prove it: some element certainly lies
-// beyond what 16 bit holds. Or a constant that 16 bit does not hold is in the
-// value, added, chosen or moved, while the rest of the value is unknown: then
-// no node may narrow the value, up to one whose result is another quantity.
-// Where the constant is only a factor nothing says how large the product is;
-// that keeps elementwise neighbours fp32, and contractions free. Values that
-// are proved to overflow count like such constants for what is made of them.
+// Values overflow in two ways. A range may prove it: some element certainly
+// lies beyond the 16-bit range. Or the value contains a constant that 16 bit
+// does not hold, added, chosen or moved, while the rest of the value is
+// unknown: then no node may narrow the value, up to a node whose result is
+// another quantity. If the constant is only a factor, the size of the product
+// is unknown; this keeps elementwise neighbours fp32, but not contractions.
+// Values that are proved to overflow count like such constants for the values
+// computed from them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +40,7 @@ static double getExtreme(const ConstantFacts &facts) {
 
 OverflowFinder::Origin OverflowFinder::getOrigin(Value value, Carry carry,
                                                  unsigned index) {
-  // A divisor makes small.
+  // A large divisor makes the result small.
   if (carry == Carry::Divides && index)
     return {};
   bool isFactor = carry == Carry::Scales || carry == Carry::Divides ||
@@ -55,7 +56,8 @@ OverflowFinder::Origin OverflowFinder::getOrigin(Value value, Carry carry,
                ? Origin{trace, origin.source, origin.number}
                : origin;
   }
-  // A bound says nothing of what it bounds; weights are not read for this.
+  // A bound tells nothing about the bounded value; weights are not read for
+  // this.
   if (carry == Carry::Bounds || carry == Carry::Contracts)
     return {};
   const ConstantFacts &facts = ranges.getConstants().getFacts(op);
@@ -64,7 +66,7 @@ OverflowFinder::Origin OverflowFinder::getOrigin(Value value, Carry carry,
   return {trace, value, getExtreme(facts)};
 }
 
-/// True if operand `index` is 16 bit where the node is.
+/// True if operand `index` is 16 bit when the node is.
 bool OverflowFinder::isRead16Bit(Operation *node, unsigned index) {
   return FloatSignature(node, schemas.lookup(node).schema).hasOperand(index);
 }
@@ -135,8 +137,8 @@ void OverflowFinder::visit(Operation *node) {
   for (auto [index, operand] : llvm::enumerate(node->getOperands())) {
     if (!isF32Tensor(operand.getType()))
       continue;
-    // The weights of contractions are read only once it is known that the
-    // contraction would be 16 bit.
+    // The weights of contractions are read only if the contraction would be 16
+    // bit.
     Operation *source = operand.getDefiningOp();
     if (carry != Carry::Contracts || !source || !isConstant(source))
       visitOperand(node, carry, index);

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A table that is looked up has the depth of its elements: an embedding is made
-// of weights, which users expect in 16 bit, and its products are a model's
-// ordinary work. Truth values are exact in any type, and so are the floats that
-// are made of them alone.
+// A lookup in a table has the depth of the table's elements: an embedding is
+// made of weights, which users expect in 16 bit, and its products are a model's
+// ordinary work. Truth values are exact in any type, and so are floats made of
+// them alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,8 +80,8 @@ ProductDepth ProductDepths::getResult(Operation *node, Value result) {
   }
 }
 
-/// Functions without a scope of their own are not looked into; arguments of
-/// the others come from calls.
+/// Functions without a scope of their own are not analyzed; arguments of others
+/// come from calls.
 void ProductDepths::raiseArguments(Operation *scope) {
   auto graph = dyn_cast<GraphOp>(scope);
   if (!graph)

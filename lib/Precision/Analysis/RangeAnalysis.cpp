@@ -1,4 +1,4 @@
-//===- RangeAnalysis.cpp - Between which numbers a value lies -------------===//
+//===- RangeAnalysis.cpp - Intervals of values ----------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -73,8 +73,8 @@ static double roundTo(ElementKind kind, double number) {
              : double(widenBFloat16(roundToBFloat16(narrow)));
 }
 
-/// Cuts the range down to what elements of the type can be. What overflows in
-/// the source is its own affair: nothing is known then.
+/// Limits the range to the numbers of the element type. If the source may
+/// overflow an integer type, only the limits of that type are known.
 static Interval limitTo(Interval range, Type type) {
   Type element = getTensorElementType(type);
   if (!element)
@@ -129,7 +129,7 @@ bool OperandRanges::has(unsigned index) const {
 // Constants
 //===----------------------------------------------------------------------===//
 
-/// The least and the greatest of `values`; nothing is known of NaNs.
+/// The range of `values`, not counting NaNs.
 template <typename Values, typename Get>
 static Interval spanElements(const Values &values, bool isInteger, Get get) {
   double lo = std::numeric_limits<double>::infinity(), hi = -lo;
@@ -152,7 +152,7 @@ static Interval readSmall(Attribute value) {
   auto dense = dyn_cast_or_null<DenseElementsAttr>(value);
   if (!dense)
     return {};
-  // Masks of Booleans can be large, and say little.
+  // Boolean masks can be large, and tell little.
   constexpr int64_t maxElements = 4096;
   if (!dense.isSplat() && dense.getNumElements() > maxElements)
     return getRangeOfType(dense.getType());

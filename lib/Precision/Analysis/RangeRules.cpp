@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One rule per operator or family, in a table at the end. A rule says what
-// holds for all versions of its operator; attributes are read with the
-// schema's default where they matter.
+// There is one rule per operator or family, in a table at the end. A rule holds
+// for all versions of its operator; attributes have the schema's default where
+// they matter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ static constexpr double infinity = std::numeric_limits<double>::infinity();
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-/// A sum or product of bounds; what has no value bounds nothing.
+/// A sum or product of bounds; if it is NaN, the bound is unknown.
 static double orElse(double number, double otherwise) {
   return std::isnan(number) ? otherwise : number;
 }
@@ -72,7 +72,7 @@ static Interval multiply(const Interval &a, const Interval &b) {
     return scale(a, b.lo);
   if (isPoint(a))
     return scale(b, a.lo);
-  // Zero times what is unbounded but finite is zero.
+  // Zero times an unbounded but finite number is zero.
   auto product = [](double x, double y) { return x && y ? x * y : 0; };
   double corners[] = {product(a.lo, b.lo), product(a.lo, b.hi),
                       product(a.hi, b.lo), product(a.hi, b.hi)};
@@ -96,7 +96,7 @@ static Interval square(const Interval &a) {
   return range;
 }
 
-/// The image under a function that never falls.
+/// The image under a function that never decreases.
 template <typename Map> static Interval mapRising(const Interval &a, Map map) {
   Interval range = Interval::within(map(a.lo), map(a.hi));
   if (std::isfinite(a.minAtMost))
@@ -183,7 +183,7 @@ static Interval rulePow(const OperandRanges &in) {
 static Interval lesser(const Interval &a, const Interval &b) {
   Interval range = Interval::within(std::min(a.lo, b.lo), std::min(a.hi, b.hi),
                                     a.isInteger && b.isInteger);
-  // The least of all elements is the least of both.
+  // The least of all elements is the lesser of both least elements.
   range.minAtMost = std::min(a.minAtMost, b.minAtMost);
   range.maxAtLeast =
       std::max(std::min(a.maxAtLeast, b.lo), std::min(a.lo, b.maxAtLeast));
@@ -239,7 +239,7 @@ static Interval ruleElu(const OperandRanges &in) {
                    [&](double x) { return x < 0 ? alpha * std::expm1(x) : x; });
 }
 
-/// Gelu, HardSwish, Mish, Swish: between -1 and the operand.
+/// Gelu, HardSwish, Mish, Swish: results lie between -1 and the operand.
 static Interval ruleGated(const OperandRanges &in) {
   return Interval::within(-1, std::max(0.0, in(0).hi));
 }
@@ -263,13 +263,13 @@ static Interval ruleWhere(const OperandRanges &in) {
 // Data movement
 //===----------------------------------------------------------------------===//
 
-/// All elements of the first operand, and no others.
+/// Results have all elements of the first operand, and no others.
 static Interval ruleMoves(const OperandRanges &in) {
   return in.result == 0 ? in(0)
                         : getRangeOfType(in.op->getResult(in.result).getType());
 }
 
-/// Elements of the first operand, perhaps not all.
+/// Results have elements of the first operand, perhaps not all.
 static Interval rulePicks(const OperandRanges &in) {
   return ruleMoves(in).withoutWitness();
 }
@@ -288,7 +288,7 @@ static Interval rulePad(const OperandRanges &in) {
   return in(0).join(padding).withoutWitness();
 }
 
-/// Elements of the data or of the updates, if they replace and do not add.
+/// Elements of the data or of the updates, unless updates are added.
 static Interval ruleScatter(const OperandRanges &in) {
   auto reduction = in.op->getAttrOfType<StringAttr>("reduction");
   if (reduction && reduction.getValue() != "none")
@@ -361,7 +361,7 @@ static Interval ruleOneHot(const OperandRanges &in) {
   return in(2).withoutWitness();
 }
 
-/// How many elements of the operand make one of the result; 0 if unknown.
+/// The number of operand elements per element of the result; 0 if unknown.
 static double getReducedCount(Operation *op) {
   auto from = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
   auto to = dyn_cast<RankedTensorType>(op->getResult(0).getType());
@@ -401,7 +401,7 @@ static double getDim(Value value, int64_t index) {
   return double(type.getDimSize(index));
 }
 
-// Weights are asked for only where the other operand is bounded.
+// The range of weights is needed only if the other operand is bounded.
 static Interval ruleMatMul(const OperandRanges &in) {
   Interval a = in(0);
   if (!a.isBounded())
@@ -452,8 +452,7 @@ static Interval ruleIf(const OperandRanges &in) {
 // The table
 //===----------------------------------------------------------------------===//
 
-/// Rising functions of one operand: below `from` there is no result, all
-/// results are within [lo, hi].
+/// Rising functions of one operand.
 template <double (*map)(double)>
 static Interval ruleRising(const OperandRanges &in) {
   return mapRising(in(0), map);
@@ -488,7 +487,7 @@ static Interval ruleNegative(const OperandRanges &) {
   return Interval::within(-infinity, 0);
 }
 
-/// For operators that say by what they are between which numbers they stay.
+/// Rules for operators whose traits bound their results.
 static RangeRule getRuleOfTraits(const OperatorTraits &traits) {
   if (traits.kind == OperatorKind::Movement)
     return ruleMoves;

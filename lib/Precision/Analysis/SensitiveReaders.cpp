@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A phase is small where its range says so, or where it is an affine function
-// of one product of constant weights and bounded values. The typical size of
-// the latter is taken, the square root of the number of terms times the
-// greatest term, and not the sum of all terms, which layers that are followed
-// by a sine (SIREN) exceed by far.
+// A phase is small if its range says so, or if it is an affine function of one
+// product of constant weights and bounded values. For such a product the
+// typical size is used: the square root of the number of terms times the
+// greatest term. The sum of all terms would be much too large for layers that
+// are followed by a sine (SIREN).
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,9 +20,9 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// The greatest phase, in rad, that 16 bit holds well enough.
+/// The greatest phase, in rad, that 16 bit holds accurately enough.
 static constexpr double smallPhase = 8;
-/// Steps of data movement that are looked through.
+/// Limit for steps of data movement to look through.
 static constexpr unsigned maxSteps = 16;
 
 //===----------------------------------------------------------------------===//
@@ -31,7 +31,7 @@ static constexpr unsigned maxSteps = 16;
 
 namespace {
 
-/// The typical magnitude of a phase; infinite where nothing is known.
+/// The typical magnitude of a phase; infinite if it is unknown.
 class PhaseSize {
 public:
   explicit PhaseSize(SensitivityContext &context) : context(context) {}
@@ -48,7 +48,7 @@ private:
 
 } // namespace
 
-/// Moves to the operand of an affine function; false for all others.
+/// Moves to the operand of an affine function; false for all other nodes.
 bool PhaseSize::step(Operation *op) {
   OperatorMath math = context.getMath(op);
   const OperatorTraits &traits = context.getTraits(op);
@@ -135,7 +135,7 @@ static Value skipMovement(SensitivityContext &context, Value value) {
   return value;
 }
 
-/// x - floor(x), in this order.
+/// True for x - floor(x), in this order.
 static bool takesFraction(SensitivityContext &context, Operation *op) {
   if (context.getMath(op) != OperatorMath::Sub || op->getNumOperands() != 2)
     return false;
@@ -145,8 +145,8 @@ static bool takesFraction(SensitivityContext &context, Operation *op) {
              skipMovement(context, op->getOperand(0));
 }
 
-/// A Cast to integers, but for those of 8 and 16 bits that quantize what deep
-/// products have made.
+/// True for a Cast to integers, except for those of 8 and 16 bits that quantize
+/// results of deep products.
 static bool makesIntegers(SensitivityContext &context, Operation *op) {
   if (context.getMath(op) != OperatorMath::Cast || op->getNumOperands() != 1)
     return false;
@@ -189,9 +189,8 @@ static void addChoice(SensitivityContext &context, SensitiveWalk &walk,
                ", and only one product lies between inputs and them");
 }
 
-/// Equal of a value and of another one that no product has made. Where a
-/// product has made both, an element is compared with itself, as gradients of
-/// ReduceMax do it.
+/// Handles Equal if one of its operands was not made by a product. If products
+/// made both, an element is compared with itself, as in gradients of ReduceMax.
 static void findEqual(SensitivityContext &context, SensitiveWalk &walk,
                       Operation *op) {
   for (unsigned index : {0, 1})
@@ -202,7 +201,7 @@ static void findEqual(SensitivityContext &context, SensitiveWalk &walk,
 static void findChoices(SensitivityContext &context, SensitiveWalk &walk,
                         Operation *op) {
   const OperatorTraits &traits = context.getTraits(op);
-  // Shape and Size make indices and read no elements.
+  // Shape and Size yield indices and read no elements.
   if (traits.kind == OperatorKind::Ordering ||
       (traits.kind == OperatorKind::Index && !traits.has(Narrow) &&
        !traits.hasRole(OperandRole::Coordinates)))

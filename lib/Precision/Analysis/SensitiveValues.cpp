@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The walk backward from readers. Each value is visited once for each kind of
-// reader and of what lies between the two, so that the walk is linear in the
+// Implements the walk backward from readers. Each value is visited once per
+// kind of reader and kind of path between them, so the walk is linear in the
 // number of uses.
 //
 //===----------------------------------------------------------------------===//
@@ -53,7 +53,7 @@ bool SensitivityContext::isFollowed(Operation *op) {
   case OperatorKind::Prefix:
     return true;
   case OperatorKind::Normalization:
-    // Scale and shift by statistics that are given.
+    // Scale and shift by statistics that are operands.
     return traits.hasRole(OperandRole::Statistics);
   default:
     return false;
@@ -89,10 +89,10 @@ uint64_t SensitivityContext::countProducts(Operation *op) {
 // SensitiveWalk
 //===----------------------------------------------------------------------===//
 
-/// Products that take no more multiply-adds than this are always cheap; more
-/// are if they are less than a part of the model's.
+/// Products with at most this many multiply-adds are always cheap; larger ones
+/// are if they are less than this part of the model's.
 static constexpr uint64_t cheapProducts = 1 << 20, cheapPart = 10;
-/// Products of at most so many terms are transformations of coordinates:
+/// Products of at most this many terms are transformations of coordinates:
 /// rotations, projections, interpolation.
 static constexpr uint64_t maxCoordinates = 4;
 
@@ -106,7 +106,7 @@ void SensitiveWalk::add(Value value, SensitiveReader reader, std::string reason,
 void SensitiveWalk::push(Value value, const Step &from, Passed passed) {
   if (!isNarrowFloat(value.getType()))
     return;
-  // Deep values are compared as autocast compares them.
+  // Deep values are compared in 16 bit, as in autocast.
   if (from.reader == SensitiveReader::Choice &&
       context.depths.lookup(value) == ProductDepth::Deep)
     return;
@@ -119,9 +119,9 @@ static bool sumsProducts(const OperatorTraits &traits) {
                               traits.math == OperatorMath::Mean);
 }
 
-/// The path from the reader to the operands of `op`. A difference needs
-/// the digits of its operands as far as they are multiples, squares and sums
-/// with constants of products.
+/// The path from the reader to the operands of `op`. A difference needs the
+/// digits of its operands only through multiples, squares and sums with
+/// constants of products.
 SensitiveWalk::Passed SensitiveWalk::pass(Operation *op, const Step &step) {
   const OperatorTraits &traits = context.getTraits(op);
   if (step.passed == Nothing && sumsProducts(traits))
@@ -141,7 +141,7 @@ SensitiveWalk::Passed SensitiveWalk::pass(Operation *op, const Step &step) {
   return isShifted ? step.passed : Product;
 }
 
-/// Readers of products that stay 16 bit because of their cost stay 16 bit, too.
+/// Readers of products that stay 16 bit because of their cost also stay 16 bit.
 void SensitiveWalk::mark(Operation *op, const Step &step) {
   bool depends = (step.reader == SensitiveReader::Angle ||
                   step.reader == SensitiveReader::Difference) &&
@@ -167,7 +167,7 @@ void SensitiveWalk::visit(const Step &step) {
   if (!context.isFollowed(op) && !traits.reduces())
     return;
   mark(op, step);
-  // A product that is spelled as one, or a square.
+  // A product written as one, or a square.
   bool isProduct = step.passed == Sum && traits.math == OperatorMath::Mul;
   if (isProduct || traits.math == OperatorMath::SumSquare ||
       traits.math == OperatorMath::RootSumSquare)

@@ -15,19 +15,19 @@
 
 namespace mp {
 
-/// Values that are 16 bit already are followed, too: a model that has been
+/// Values that are already 16 bit are followed, too: a model that has been
 /// converted before has the same readers.
 inline bool isNarrowFloat(mlir::Type type) {
   return onnxir::isF32Tensor(type) || onnxir::is16BitTensor(type);
 }
 
-/// Values of which every element is a whole number, whatever the input. One
-/// forward pass; what loops carry is unknown.
+/// Finds values whose elements are all whole numbers for any input, in one
+/// forward pass; loop-carried values are unknown.
 class WholeNumbers {
 public:
   WholeNumbers(const ValueFlow &flow, OperatorTraitsCache &kinds);
   bool contains(mlir::Value value) const { return values.contains(value); }
-  /// A constant of different whole numbers: a table of positions.
+  /// True for a constant of different whole numbers: a table of positions.
   bool isTable(mlir::Value value) const;
 
 private:
@@ -48,20 +48,20 @@ struct SensitivityContext {
   OperatorMath getMath(mlir::Operation *op) {
     return op ? kinds.lookup(op).math : OperatorMath::Other;
   }
-  /// True for nodes that compute each element from the elements of their
-  /// operands at its place, or only move elements.
+  /// True for nodes that compute elementwise, or only move elements.
   bool isFollowed(mlir::Operation *op);
   /// The operands that make up the elements of the node's results.
   llvm::SmallVector<mlir::Value, 4> getData(mlir::Operation *op);
-  /// Made of constants and parameters, sizes or truth values alone.
+  /// True for values made of constants and parameters, sizes or truth values
+  /// alone.
   bool isConstantValue(mlir::Value value) const {
     return depths.lookup(value) == ProductDepth::Constant;
   }
-  /// The greatest magnitude of the value's elements; of a parameter, that of
-  /// its initial ones. Infinite where nothing is known.
+  /// The greatest magnitude of the value's elements; for a parameter, that of
+  /// its initial value. Infinite if it is unknown.
   double getMagnitude(mlir::Value value);
   const ValueSizes &getSizes();
-  /// The multiply-adds of a node; 0 where nothing is known.
+  /// The multiply-adds of a node; 0 if they are unknown.
   uint64_t countProducts(mlir::Operation *op);
 
   ValueFlow flow;
@@ -80,13 +80,13 @@ private:
 /// Kinds of readers of a value.
 enum class SensitiveReader : uint8_t {
   Angle,
-  /// Integers, whole parts and coordinates.
+  /// Integers, whole parts of numbers, and coordinates.
   Position,
   Choice,
   Difference,
 };
 
-/// The search backward from readers. Nodes on the way are hazards with the
+/// The backward search from readers. Nodes on a path are hazards with the
 /// reason of the first reader that reaches them.
 class SensitiveWalk {
 public:
@@ -101,8 +101,8 @@ public:
   void run();
 
 private:
-  /// The path back from the reader has passed nothing, a sum of products,
-  /// or what ends the search for products.
+  /// The part of the path passed so far: no product, a sum of products, or a
+  /// node that ends the search for products.
   enum Passed : uint8_t { Nothing, Sum, Product };
   struct Step {
     mlir::Value value;
@@ -132,17 +132,17 @@ private:
   std::vector<std::pair<mlir::Operation *, unsigned>> deep, dependent;
 };
 
-/// Readers: angles, integers, whole parts, coordinates, choices.
+/// Finds readers: angles, integers, whole parts, coordinates, choices.
 void findSensitiveReaders(SensitivityContext &context, SensitiveWalk &walk);
-/// Differences that may be near zero and are divided by, or rooted.
+/// Finds differences that may be near zero and are divided by, or rooted.
 void findNearZeroDifferences(SensitivityContext &context, SensitiveWalk &walk);
-/// Constants that prove a loss.
+/// Finds constants that certainly cost digits.
 void findCancellingConstants(SensitivityContext &context, SensitiveWalk &walk);
-/// Squared distances.
+/// Finds squared distances.
 void findDistances(SensitivityContext &context, SensitiveWalk &walk);
-/// Chains of factors near one.
+/// Finds chains of factors near one.
 void findUnrolledRecurrences(SensitivityContext &context);
-/// In fp16, products of integers of unknown range.
+/// Finds products of integers of unknown range, for fp16.
 void findLargeIntegers(SensitivityContext &context);
 
 } // namespace mp

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two fixed points over the values of a graph. Forward, where values come
-// from: a value's origin only rises, so that a worklist ends after a few
-// visits of each node. Backward, where they go: values with a use for data are
-// taken out, then those are kept that reach a size at all. Both are linear in
-// the number of uses.
+// Computes two fixed points over the values of a graph. The forward one finds
+// the origin of values: an origin only rises, so a worklist ends after a few
+// visits of each node. The backward one finds their destinations: values with a
+// use for data are removed, then those are kept that reach a size at all. Both
+// are linear in the number of uses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,32 +30,32 @@ namespace mp {
 
 namespace {
 
-/// Where a value comes from; of two, the greater wins.
+/// The origin of a value; of two origins, the greater wins.
 enum class Origin : uint8_t {
   Constant,
   /// Sizes, indices, positions.
   Index,
-  /// Inputs of the graph, and what has met them.
+  /// Inputs of the graph, and values computed with them.
   Input,
-  /// What contractions have made, and what has met it.
+  /// Results of contractions, and values computed with them.
   Data,
 };
 
-/// What an op makes of origins.
+/// The effect of an op on the origins of its operands.
 enum class Rule : uint8_t {
   Plain,
-  /// Sizes and indices, whatever they are made from.
+  /// Sizes and indices, whatever the operands are.
   Source,
   /// Running sums: indices if they count.
   Count,
-  /// Bounded results: no position any more.
+  /// Bounded results, which are not positions.
   Bounded,
   /// Operand 0 is a table.
   Lookup,
   /// The shape says nothing about the elements.
   Fill,
   Contraction,
-  /// Products of integers, and what scales them.
+  /// Products of integers, and ops that scale them.
   Quantized,
   Opaque,
 };
@@ -78,7 +78,7 @@ private:
 
 } // namespace
 
-/// Tan has no bounds, but is no position either.
+/// Tan has no bounds, but its result is not a position either.
 static bool isBounded(const OperatorTraits &traits) {
   return traits.has(Bounded) || traits.math == OperatorMath::Periodic;
 }
@@ -118,8 +118,8 @@ Rule Origins::getRule(Operation *op) {
 // Forward
 //===----------------------------------------------------------------------===//
 
-/// Every element of the result is one product: a column times a row, or an
-/// equation that sums over nothing.
+/// True if every element of the result is one product: a column times a row, or
+/// an equation that sums over nothing.
 static bool isOuterProduct(Operation *op) {
   if (isStandardOp(op, "Einsum")) {
     auto equation = op->getAttrOfType<StringAttr>("equation");
@@ -189,7 +189,7 @@ Origin Origins::getResult(Operation *op, Value result) {
   case Rule::Quantized:
     return origin == Origin::Constant ? origin : Origin::Data;
   case Rule::Plain:
-    // Integers of a model's inputs are positions, times and identifiers.
+    // Integers among a model's inputs are positions, times and identifiers.
     return origin == Origin::Input && isCastOfIntegers(op) ? Origin::Index
                                                            : origin;
   }
@@ -224,14 +224,14 @@ namespace {
 class Destinations {
 public:
   explicit Destinations(Origins &origins);
-  /// Every use of every float result ends as a size, and there is one.
+  /// True if every float result is used, and each of its uses ends as a size.
   bool areSizes(Operation *op) const;
 
 private:
   /// A float value.
   struct Info {
     bool isData = false, isSize = false;
-    /// What this value is made of: the head of a list in `links`.
+    /// The sources of this value: the head of a list in `links`.
     int sources = -1;
   };
   struct Link {
@@ -258,7 +258,7 @@ static bool isQuantization(Type element) {
 }
 
 namespace {
-/// How an operand may end a float value's way.
+/// The way in which an operand may end the path of a float value.
 enum class End : uint8_t { None, Cast, Size, Angle };
 } // namespace
 
@@ -309,7 +309,7 @@ void Destinations::collectUse(unsigned index, OpOperand &use) {
       return end(!isQuantization(to) || origins.lookup(value) != Origin::Data);
     break;
   case End::None:
-    // They read the type only.
+    // These ops only read the type.
     if (isStandardOp(user, "Shape") || isStandardOp(user, "Size"))
       return;
     break;
@@ -346,8 +346,8 @@ void Destinations::number() {
   infos.resize(values.size());
 }
 
-/// Takes a flag from values to what they are made of. Data makes data, and
-/// what is data is no size.
+/// Copies a flag from values to their sources. Sources of data are data, and
+/// data is never a size.
 void Destinations::spread(bool Info::*flag) {
   auto isFree = [&](const Info &info) { return !info.isData && !(info.*flag); };
   std::vector<unsigned> worklist;
@@ -395,7 +395,7 @@ std::vector<Operation *> findShapeArithmetic(ModuleOp module) {
   Destinations destinations(origins);
   std::vector<Operation *> found;
   for (Operation *op : flow.getOps()) {
-    // What leaves a contraction is data, even if it is quantized in the end.
+    // The result of a contraction is data, even if it is quantized in the end.
     if (!isNode(op) || isConstant(op) || op->getNumRegions() || flow.isCall(op))
       continue;
     bool isPosition = llvm::any_of(op->getResults(), [&](Value result) {

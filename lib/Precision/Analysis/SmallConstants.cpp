@@ -16,7 +16,7 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// More elements than any list of axes or any exponent has.
+/// The greatest number of elements that a list of axes or an exponent may have.
 static constexpr int64_t maxElements = 64;
 
 static Attribute getHeldValue(Value value) {
@@ -92,7 +92,8 @@ std::optional<SmallVector<int64_t>> getIntegerConstant(Value value) {
   return copyBlob<int64_t>(resource);
 }
 
-/// The constant behind ops that change neither values nor their number much.
+/// The constant before ops that change neither the values nor their number
+/// much.
 static Value skipCopies(Value value) {
   for (unsigned step = 0; step < 4; ++step) {
     Operation *op = value.getDefiningOp();

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Exponents, axes, counts: small constants that say what an operator does.
+// Reads small constants that configure an operator: exponents, axes, counts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,20 +18,20 @@
 
 namespace mp {
 
-/// The number that all elements of a small constant have; absent if `value`
-/// is none, or not that small. Sees through casts and rearrangements.
+/// The number that all elements of a small constant have; absent if `value` is
+/// not such a constant. Sees through casts and rearrangements.
 std::optional<double> getUniformConstant(mlir::Value value);
 
-/// The elements of an fp32 constant of at most `maxCount` elements; one
-/// element stands for a constant of equal ones. Absent for other values.
+/// The elements of an fp32 constant of at most `maxCount` elements; a constant
+/// of equal elements gives one element. Absent for other values.
 std::optional<std::vector<float>> getFloatElements(mlir::Value value,
                                                    int64_t maxCount);
 
 /// The elements of a small integer constant.
 std::optional<llvm::SmallVector<int64_t>> getIntegerConstant(mlir::Value value);
 
-/// The axes that a reduction reduces, not negative and in order, as far as the
-/// model tells. All axes of the operand if the op names none.
+/// The axes that a reduction reduces, not negative and in order; absent if they
+/// are unknown. If the op names none, these are all axes of the operand.
 std::optional<llvm::SmallVector<int64_t>>
 getReducedAxes(mlir::Operation *reduction);
 

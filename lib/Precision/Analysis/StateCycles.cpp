@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tarjan's algorithm (SIAM J. Comput. 1, 1972) on the float values that states
-// reach, without recursion.
+// Applies Tarjan's algorithm (SIAM J. Comput. 1, 1972) to the float values that
+// states reach, without recursion.
 //
 //===----------------------------------------------------------------------===//
 
@@ -122,7 +122,7 @@ void CycleFinder::visit(
   }
 }
 
-/// Moves or selects elements, and computes nothing.
+/// True if the op moves or selects elements, and computes nothing.
 static bool isExact(Operation *op, const OperatorTraits &traits) {
   return traits.has(Exact) && !op->hasAttr("reduction");
 }
@@ -159,7 +159,7 @@ StateCycles::StateCycles(const ValueFlow &flow) {
     // A value alone has no cycle: no node reads its own result.
     if (component.size() == 1 || !computes)
       return;
-    // Arguments of functions are no states.
+    // Arguments of functions are not states.
     const auto *state = llvm::find_if(component, [](Value value) {
       auto argument = dyn_cast<BlockArgument>(value);
       return argument && isControlFlow(argument.getOwner()->getParentOp());

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One pass forward. A value is as large as an input, as large as a power or a
-// long sum of one, or neither.
+// Computes in one forward pass whether a value is as large as an input, as
+// large as a power or a long sum of one, or neither.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +64,7 @@ private:
 
 } // namespace
 
-/// The number of elements from which on a sum of inputs counts as long.
+/// A sum of this many inputs or more counts as long.
 static constexpr int64_t longSum = 64;
 
 PowerFinder::Origin PowerFinder::getOperand(Operation *node,
@@ -74,7 +74,8 @@ PowerFinder::Origin PowerFinder::getOperand(Operation *node,
              : Origin();
 }
 
-/// A constant, a parameter, or bounded: what it scales stays as large as it is.
+/// True for a constant, a parameter, or a bounded value: a factor of this kind
+/// leaves magnitudes as they are.
 bool PowerFinder::isKnownFactor(Value value) {
   Operation *source = value.getDefiningOp();
   return parameters.contains(value) || (source && isConstant(source)) ||
@@ -112,11 +113,12 @@ Value PowerFinder::findSquared(Operation *node, Carry carry) {
   }
   if (traits.math != OperatorMath::Mul && carry != Carry::Contracts)
     return {};
-  // The factors; further operands are added, or are states.
+  // Only the factors count; further operands are added, or are states.
   return first && first == getOperand(node, 1).input ? first : Value();
 }
 
-/// What a factor or a divisor of known range leaves.
+/// The origin of a product or a quotient: that of an operand if the other
+/// operand has a known range.
 PowerFinder::Origin PowerFinder::getProduct(Operation *node, bool divides) {
   for (unsigned index = 0; index < (divides ? 1u : 2u); ++index)
     if (Origin origin = getOperand(node, index); origin.input)
@@ -126,7 +128,7 @@ PowerFinder::Origin PowerFinder::getProduct(Operation *node, bool divides) {
 
 PowerFinder::Origin PowerFinder::getOrigin(Operation *node, Carry carry) {
   if (Value input = findSquared(node, carry))
-    // A root is as large as the input again.
+    // A root of the power is as large as the input again.
     return {input, kinds.lookup(node).math != OperatorMath::RootSumSquare};
   switch (carry) {
   case Carry::Drops:
@@ -148,7 +150,8 @@ PowerFinder::Origin PowerFinder::getOrigin(Operation *node, Carry carry) {
   return largest;
 }
 
-/// True if a list or the cost, not the user by name, has made the node 16 bit.
+/// True if a list or the cost, rather than the user by name, has made the node
+/// 16 bit.
 static bool isAssignedLow(Operation *node) {
   Type type = getPrecisionType(node);
   ClassAttr held = getClass(node);

@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A factor within 16 u of one, as decays of averages are, keeps no more than
-// its first digits of what makes it differ from one. Repeated, the error grows
-// with the power: 0.99 is 0.9883 in bf16, and its 64th power 11 % less. The
-// chain may pass through sums and data movement; products and functions end it.
-// Forward, the longest chain to each value; backward, the longest through it.
+// A factor within 16 u of one, such as the decay of an average, keeps only the
+// first digits of its difference from one. Repeated, the error grows with the
+// power: 0.99 is 0.9883 in bf16, and its 64th power is 11 % less. The chain may
+// pass through sums and data movement; products and functions end it. A forward
+// pass finds the longest chain to each value; a backward pass finds the longest
+// through it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,10 +21,10 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// A chain of so many factors is a recurrence.
+/// A chain of at least this many factors is a recurrence.
 static constexpr unsigned minFactors = 3;
 
-/// A constant with all elements near one, and not one.
+/// True for a constant with all elements near one, but not one.
 static bool isNearOne(SensitivityContext &context, Value value) {
   if (!context.isConstantValue(value))
     return false;
@@ -33,7 +34,7 @@ static bool isNearOne(SensitivityContext &context, Value value) {
          (range.lo != 1 || range.hi != 1);
 }
 
-/// Passes a chain on: sums, and what moves or keeps elements.
+/// True if the op passes a chain on: sums, and ops that move or keep elements.
 static bool passesOn(SensitivityContext &context, Operation *op) {
   const OperatorTraits &traits = context.getTraits(op);
   OperatorMath math = context.getMath(op);

@@ -26,7 +26,7 @@ bool WholeNumbers::isTable(Value value) const {
   auto elements = getFloatElements(value, maxTable);
   return elements && elements->size() > 1 && mp::isWhole(*elements) &&
          llvm::any_of(*elements, [&](float element) {
-           // Zeros, ones and signs select and add.
+           // Zeros, ones and signs only select and add.
            return std::fabs(element) > 1;
          });
 }
@@ -44,7 +44,7 @@ bool WholeNumbers::isWholeOperand(Value value) {
   return true;
 }
 
-/// Sums, products and choices of whole numbers, and what rounds to them.
+/// True for sums, products and choices of whole numbers, and for rounding.
 bool WholeNumbers::isWhole(Operation *node, OperatorTraitsCache &kinds) {
   const OperatorTraits &traits = kinds.lookup(node);
   if (traits.math == OperatorMath::Whole)
@@ -71,7 +71,7 @@ bool WholeNumbers::isWhole(Operation *node, OperatorTraitsCache &kinds) {
   for (Value operand : node->getOperands()) {
     if (!isF32Tensor(operand.getType()))
       continue;
-    // The operand that is cheap to ask about comes first.
+    // Once an operand is not whole, the others need no check.
     hasFloat = true;
     keeps = keeps && isWholeOperand(operand);
   }

@@ -31,7 +31,7 @@ static std::string describe(DecisionReason reason) {
   return reason ? describeReason(reason.text, reason.values) : "";
 }
 
-/// A node of several slots is 16 bit if all that could be is.
+/// A node of several slots is 16 bit if all slots that could be are.
 static void settleJoint(NodePrecision &node, ArrayRef<int> slots,
                         ArrayRef<Variable> variables, StringRef lowName) {
   unsigned low = 0, all = 0;

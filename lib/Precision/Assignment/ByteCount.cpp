@@ -1,4 +1,4 @@
-//===- ByteCount.cpp - What values take in memory -------------------------===//
+//===- ByteCount.cpp - Sizes of values in bytes ---------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace mp {
 
-/// 0 for strings and what else has no width of its own.
+/// The bits of an element; 0 for strings and other types without a fixed width.
 static uint64_t getElementBits(Type type) {
   if (auto complex = dyn_cast<ComplexType>(type))
     return 2 * getElementBits(complex.getElementType());

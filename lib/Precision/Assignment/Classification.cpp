@@ -42,7 +42,7 @@ private:
   std::vector<NodeClass> &nodes;
   /// The policy's answer per operator.
   llvm::DenseMap<const void *, PrecisionPolicy::Verdict> verdicts;
-  /// The same per op that composites stand for; the nodes are null.
+  /// The same per op that a composite implements; the nodes are null.
   llvm::DenseMap<StringAttr, NodeClass> composites;
 };
 
@@ -72,7 +72,7 @@ PrecisionPolicy::Verdict Classifier::applyLists(Operation *node) {
   if (isNew)
     it->second = policy.classifyOp(getDomain(node), getOpType(node));
   PrecisionPolicy::Verdict verdict = it->second;
-  // A user's cast to the type in use reads 16 bit as it is.
+  // A user's cast to the type in use reads 16 bit without a conversion.
   if (verdict.opClass == OpClass::Deny && isStandardOp(node, "Cast")) {
     Type to = getCastType(node);
     if (to && getElementKind(to) == policy.getLowKind())
@@ -85,7 +85,8 @@ static bool isContainer(Type type) {
   return isa<SequenceType, OptionalType, MapType, onnxir::OpaqueType>(type);
 }
 
-/// The name of a graph's output stays with an fp32 value in any case.
+/// True if the value is yielded: the name of a graph output always stays with
+/// an fp32 value.
 static bool isYielded(Value value) {
   return llvm::any_of(value.getUsers(),
                       [](Operation *user) { return isa<YieldOp>(user); });
@@ -116,7 +117,7 @@ StringRef Classifier::getStructuralReason(Operation *node) {
 // Safety analyses
 //===----------------------------------------------------------------------===//
 
-/// The policy's verdict on the op that a node is a part of.
+/// The policy's verdict on the op that a node is part of.
 const NodeClass &Classifier::classifyComposite(StringAttr name) {
   auto [it, isNew] = composites.try_emplace(name);
   if (!isNew)
@@ -131,7 +132,7 @@ const NodeClass &Classifier::classifyComposite(StringAttr name) {
   return it->second;
 }
 
-/// What the analyses have marked beats every list.
+/// Applies the marks of the analyses, which override every list.
 void Classifier::applyMarks(NodeClass &entry) {
   Operation *node = entry.node;
   HazardAttr hazard = getHazard(node);

@@ -16,7 +16,7 @@ namespace {
 using Variable = PrecisionGraph::Variable;
 using ValueEntry = PrecisionGraph::ValueEntry;
 
-/// What a value says about the precision of its users.
+/// The effect of a value on the precision of its users.
 enum class Vote : uint8_t { Weak, Low, F32 };
 
 class FirstOperand {
@@ -40,7 +40,7 @@ private:
   PrecisionGraph &graph;
   std::vector<Variable> &variables;
   ArrayRef<NodePrecision> nodes;
-  /// Free variables that only constants and parameters speak to.
+  /// Free variables that depend only on constants and parameters.
   std::vector<bool> isWeak;
 };
 
@@ -62,7 +62,7 @@ Vote FirstOperand::getVote(unsigned index) const {
 Vote FirstOperand::combine(unsigned index, OpClass opClass) const {
   Vote vote = Vote::Weak;
   for (unsigned value : variables[index].reads) {
-    // Nodes that are decided together say nothing to each other.
+    // Slots that are decided together do not vote for each other.
     if (graph.getValues()[value].producer == int(index))
       continue;
     Vote next = getVote(value);
@@ -123,7 +123,7 @@ void FirstOperand::resolveWeak(unsigned index) {
 }
 
 void FirstOperand::run() {
-  // Variables stand in the order of their nodes, operands before users.
+  // Variables are in the order of their nodes, operands before users.
   for (unsigned index = 0; index < variables.size(); ++index)
     decide(index);
   for (unsigned index = variables.size(); index-- > 0;)

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Inputs of a model are fp32 already, and how many of their digits a difference
-// needs is not known while compiling. So arithmetic on them is fp32 up to the
-// first product; a cast after it moves as many bytes as one before it. The same
-// holds for sums with inputs (residual connections, levels that are added
-// again), for inputs and such sums times a factor (coupling layers), and for
-// differences of values that are fp32 anyway.
+// Inputs of a model are already fp32, and the number of digits that a
+// difference needs is unknown at compile time. Arithmetic on inputs is
+// therefore fp32 up to the first product; a cast after it moves as many bytes
+// as one before it. The same holds for sums with inputs (residual connections,
+// levels that are added again), for inputs and such sums times a factor
+// (coupling layers), and for differences of values that are fp32 anyway.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,7 @@ private:
 
   PrecisionGraph &graph;
   std::vector<Variable> &variables;
-  /// Variables of which an input is a term or a factor.
+  /// Variables that have an input as a term or a factor.
   std::vector<bool> carriers;
   /// Variables that have been kept fp32.
   std::vector<unsigned> kept;
@@ -64,24 +64,24 @@ private:
 static constexpr StringLiteral beforeProducts =
     "computes with inputs before the first product";
 
-/// A node that no list and no analysis has decided, and no rule names.
+/// True for a node that no list and no analysis has decided, and no rule names.
 bool InputArithmetic::isFree(unsigned index) const {
   const Variable &variable = variables[index];
   return variable.state == Variable::Free && variable.kind == Variable::Node &&
          !variable.isAsked;
 }
 
-/// Does more than move or choose elements, or read sizes.
+/// True if it does more than move or choose elements, or read sizes.
 bool InputArithmetic::computes(unsigned index) const {
   const OperatorTraits &traits = getOperatorTraits(graph.getNode(index));
   bool readsElements = !variables[index].writes.empty() || !traits.has(Narrow);
   return readsElements && !traits.has(Exact);
 }
 
-/// Reads inputs, and what no product has made.
+/// True if it reads inputs, and only values that no product has made.
 bool InputArithmetic::isBeforeProducts(unsigned index) const {
   const Variable &variable = variables[index];
-  // Comparisons yield no float.
+  // The result of a comparison is not a float.
   auto depth = ProductDepth::Constant;
   for (unsigned value :
        variable.writes.empty() ? variable.reads : variable.writes)
@@ -89,7 +89,7 @@ bool InputArithmetic::isBeforeProducts(unsigned index) const {
   return depth == ProductDepth::Input;
 }
 
-/// A softmax reads the value, perhaps moved or after further sums.
+/// True if a softmax reads the value, perhaps moved or after further sums.
 static bool isScore(Value value) {
   constexpr unsigned maxVisited = 16;
   SmallVector<Value> worklist = {value};
@@ -110,7 +110,8 @@ static bool isScore(Value value) {
   return false;
 }
 
-/// Adds or subtracts, but for masks, which are added to scores of a softmax.
+/// True if it adds or subtracts, except for masks, which are added to scores of
+/// a softmax.
 bool InputArithmetic::isSum(unsigned index) const {
   Operation *node = graph.getNode(index);
   OperatorMath math = getOperatorTraits(node).math;
@@ -118,8 +119,8 @@ bool InputArithmetic::isSum(unsigned index) const {
          !isScore(node->getResult(0));
 }
 
-/// An operand is an input, or what no product has made of one, and not a bias
-/// of fewer dimensions: some models have their parameters as inputs.
+/// True if an operand is an input, or was made of one without a product, and is
+/// not a bias of fewer dimensions: some models have their parameters as inputs.
 bool InputArithmetic::readsInput(unsigned index) const {
   auto getRank = [](Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -148,8 +149,8 @@ bool InputArithmetic::readsCarrier(unsigned index) const {
                       [&](unsigned read) { return isCarrier(read); });
 }
 
-/// Sums, multiples and parts of inputs, but not what indices look up: some
-/// models have their tables as inputs.
+/// True for sums, multiples and parts of inputs, but not for lookups in them:
+/// some models have their tables as inputs.
 bool InputArithmetic::carriesInput(unsigned index) const {
   if (computes(index) && !isSum(index) && !isScaling(index))
     return false;
@@ -167,8 +168,8 @@ bool InputArithmetic::isScaling(unsigned index) const {
   return math == OperatorMath::Mul || math == OperatorMath::Div;
 }
 
-/// All values that the variable reads, constants apart, are fp32 already, and
-/// there is one.
+/// True if all values that the variable reads, except constants, are already
+/// fp32, and there is one.
 bool InputArithmetic::readsOnlyF32(unsigned index) const {
   bool hasF32 = false;
   for (unsigned read : variables[index].reads) {
@@ -192,11 +193,11 @@ static bool haveSameShape(Value left, Value right) {
   return first && second && first.getShape() == second.getShape();
 }
 
-/// Multiplies or divides an input, or a sum with one. Masks are inputs, too:
-/// they have fewer elements than the result.
+/// True if it multiplies or divides an input, or a sum with one. Masks are
+/// inputs, too: they have fewer elements than the result.
 bool InputArithmetic::scalesInput(unsigned index) const {
   Operation *node = graph.getNode(index);
-  // The user's promote list has the widest operand decide.
+  // Operators on the user's promote list follow the widest operand.
   return isScaling(index) && !variables[index].neverNarrows &&
          llvm::any_of(variables[index].reads, [&](auto read) {
            return (isCarrier(read) || isInput(read)) &&
@@ -232,11 +233,11 @@ void InputArithmetic::decide(unsigned index) {
 }
 
 void InputArithmetic::run() {
-  // Variables stand in the order of their nodes, operands before users.
+  // Variables are in the order of their nodes, operands before users.
   for (unsigned index = 0; index < variables.size(); ++index)
     decide(index);
   // Operands of such a node are not rounded before it; movement after the last
-  // one stays free.
+  // such node stays free.
   while (!kept.empty()) {
     unsigned next = kept.back();
     kept.pop_back();

@@ -38,7 +38,7 @@ public:
 
   void addVariable(unsigned variable) { vertices[variable] = flow.addVertex(); }
   void addValue(const ValueEntry &value);
-  /// False if the cut could not be found with the work that is granted.
+  /// False if the cut was not found within the work limit.
   bool solve(ArrayRef<unsigned> members);
 
 private:
@@ -53,7 +53,7 @@ private:
 
   PrecisionGraph &graph;
   std::vector<Variable> &variables;
-  /// By variable.
+  /// Indexed by variable.
   std::vector<int> &vertices;
   MaxFlow flow;
   uint64_t edges = 0;
@@ -99,7 +99,7 @@ int CutNetwork::getVertex(int variable) const {
                                                     : vertices[variable];
 }
 
-/// What it costs that the producer is 16 bit and a consumer is not.
+/// Adds the cost of a 16-bit producer with an f32 consumer.
 void CutNetwork::addWidening(int producer, const ValueEntry &value) {
   int64_t bytes = 3 * graph.getLowBytes(value);
   bool isWidened = value.hasF32Use;
@@ -122,7 +122,7 @@ void CutNetwork::addWidening(int producer, const ValueEntry &value) {
     addEdge(cast, user, MaxFlow::infinite);
 }
 
-/// What it costs that the producer is f32 and a consumer is not.
+/// Adds the cost of an f32 producer with a 16-bit consumer.
 void CutNetwork::addNarrowing(int producer, const ValueEntry &value,
                               int64_t bytes) {
   SmallVector<int, 4> users;
@@ -197,7 +197,8 @@ bool CutNetwork::solve(ArrayRef<unsigned> members) {
 // Before the cut
 //===----------------------------------------------------------------------===//
 
-/// What may not round its operands is f32 behind what is f32 for certain.
+/// Nodes that may not round their operands are f32 if an operand is certainly
+/// f32.
 void MinimumCut::keepSteepF32() {
   ArrayRef<ValueEntry> values = graph.getValues();
   std::vector<unsigned> worklist;
@@ -226,7 +227,7 @@ void MinimumCut::keepSteepF32() {
   }
 }
 
-/// 16 bit spreads from allowed nodes, through free ones.
+/// Keeps free nodes f32 that no allowed node reaches through free ones.
 void MinimumCut::keepFarF32() {
   std::vector<bool> isNear(variables.size());
   std::vector<unsigned> worklist;
@@ -239,8 +240,8 @@ void MinimumCut::keepFarF32() {
     isNear[index] = true;
     worklist.push_back(index);
   };
-  // From producers to consumers and back; two users of one input or constant
-  // are no neighbours.
+  // Nearness spreads from producers to consumers and back; two users of one
+  // input or constant are not neighbours.
   ArrayRef<ValueEntry> values = graph.getValues();
   while (!worklist.empty()) {
     const Variable &next = variables[worklist.back()];
@@ -338,7 +339,7 @@ void MinimumCut::dropPoorRegions() {
   regions.compress();
   struct Balance {
     int64_t all = 0, saved = 0;
-    /// It has a node that the user wants to be 16 bit, whatever it costs.
+    /// True if the region has a node that the user wants in 16 bit at any cost.
     bool isAsked = false;
   };
   std::vector<Balance> balances(regions.getNumClasses());
@@ -379,7 +380,7 @@ void MinimumCut::dropPoorRegions() {
 // Reasons
 //===----------------------------------------------------------------------===//
 
-/// What the other state of one variable alone would cost more.
+/// The additional cost of flipping the state of this variable alone.
 int64_t MinimumCut::getFlipCost(unsigned index,
                                 ArrayRef<unsigned> lowUsers) const {
   bool isLow = variables[index].state == Variable::Low;

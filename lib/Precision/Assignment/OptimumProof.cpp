@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tries every assignment of the variables that the cut has decided. It knows
-// the cost and the rules, and nothing of networks and flows.
+// Tries every assignment of the variables that the cut has decided. It uses the
+// cost and the rules, but neither networks nor flows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,8 @@ namespace mp {
 
 using Variable = PrecisionGraph::Variable;
 
-/// What rounds no operand itself reads 16 bit, or what is made of constants.
+/// True if every 16-bit node that may not round its operands reads only values
+/// that are 16 bit or made of constants.
 static bool obeysRules(PrecisionGraph &graph, ArrayRef<unsigned> decided) {
   ArrayRef<Variable> variables = graph.getVariables();
   return llvm::all_of(decided, [&](unsigned index) {

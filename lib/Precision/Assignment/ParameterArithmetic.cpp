@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A step has its parameters in fp32. What it computes with these alone (norms,
-// weights divided by them, standardized weights) is as small as they are and
-// runs once a step, so it is fp32 up to the product that reads it. The same
-// holds for gradients after the last product: weight normalization makes a
-// difference of them in which most of both terms cancels.
+// A training step has its parameters in fp32. Values computed from these alone
+// (norms, weights divided by them, standardized weights) are as small as the
+// parameters and computed once a step, so this arithmetic is fp32 up to the
+// product that reads it. The same holds for gradients after the last product:
+// weight normalization computes a difference of them in which most of both
+// terms cancels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +43,7 @@ private:
 
   PrecisionGraph &graph;
   Block &block;
-  /// Of the forward pass; none if the graph does not train.
+  /// Nodes of the forward pass; empty if the graph does not train.
   llvm::DenseSet<Operation *> forward;
   llvm::DenseMap<Operation *, SmallVector<unsigned, 2>> variablesOf;
   /// Values made of parameters and constants alone.
@@ -70,7 +71,7 @@ static bool isPlainNode(Operation *op) {
   return isNode(op) && op->getNumRegions() == 0;
 }
 
-/// A product, or a node that may have one inside.
+/// True for a product, or a node that may contain one.
 static bool isProduct(Operation *node) {
   if (!isPlainNode(node))
     return true;

@@ -1,4 +1,4 @@
-//===- PrecisionGraph.cpp - What may be 16 bit, and what it costs ---------===//
+//===- PrecisionGraph.cpp - Variables and costs ---------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,7 +35,7 @@ PrecisionGraph::PrecisionGraph(ModuleOp module, Type lowType,
       lowName(getPrecisionName(lowType)), nodes(nodes), options(options),
       functions(module), flow(module), depths(flow), cycles(flow),
       sizes(options.dimensions), range(low), slots(nodes.size()) {
-  // Most nodes are one variable with one result and two operands.
+  // Most nodes have one variable, one result and two operands.
   variables.reserve(nodes.size());
   parents.reserve(nodes.size());
   values.reserve(nodes.size());
@@ -74,7 +74,7 @@ int PrecisionGraph::find(int variable) {
   return variable;
 }
 
-/// Makes two variables one; f32 wins.
+/// Merges two variables; f32 wins.
 int PrecisionGraph::join(int variable, int other) {
   variable = find(variable);
   other = find(other);
@@ -110,7 +110,7 @@ void PrecisionGraph::addConstant(Operation *op, std::optional<unsigned> node) {
   weak.insert(value);
 }
 
-/// A node without a slot of f32: nothing is to be decided.
+/// Settles a node without a slot of f32, which leaves nothing to decide.
 static void settleFixed(NodePrecision &entry, ArrayRef<TypeSlot> typeSlots) {
   Operation *op = entry.node;
   bool is16Bit = llvm::any_of(typeSlots, [](const TypeSlot &slot) {
@@ -138,7 +138,8 @@ void PrecisionGraph::addNode(unsigned index, SchemaCache &schemas,
   });
   if (!hasFloat)
     return settleFixed(entry, typeSlots);
-  // What a call passes may have to be cast inside, at another opset.
+  // The callee may have to cast the values that a call passes, at another
+  // opset.
   if (FunctionOp callee = functions.lookup(op))
     canCast &= admitsCast(callee, low);
   bool isWeakNode = true;
@@ -167,7 +168,8 @@ void PrecisionGraph::addNode(unsigned index, SchemaCache &schemas,
       add(consumers, yield);
     for (Value write : slot.writes)
       add(producers, write);
-    // Operands come before; what a list has decided is a value like others.
+    // Operands come first; values of nodes that a list has decided are ordinary
+    // values.
     bool mayBeWeak =
         entry.opClass == OpClass::Promote || entry.opClass == OpClass::Follow;
     if (variables[variable].kind == Variable::Node && isWeakNode && mayBeWeak &&
@@ -177,7 +179,7 @@ void PrecisionGraph::addNode(unsigned index, SchemaCache &schemas,
 }
 
 //===----------------------------------------------------------------------===//
-// What is fixed
+// Fixed variables
 //===----------------------------------------------------------------------===//
 
 /// Null if the slot may be 16 bit.
@@ -204,7 +206,8 @@ PrecisionGraph::getLegalityReason(const TypeSlot &slot,
 
 /// A weak value fits if all constants that it is made of do.
 bool PrecisionGraph::fits(Value value) {
-  // Operands first, each value once: many users ask about the same weights.
+  // Visit operands first and each value once: many users ask about the same
+  // weights.
   SmallVector<Value> worklist = {value};
   while (!worklist.empty()) {
     Value next = worklist.back();
@@ -237,7 +240,8 @@ bool PrecisionGraph::fits(Value value) {
   return fitting.lookup(value);
 }
 
-/// The constant that does not fit, in front of a weak value that does not.
+/// The constant that does not fit and from which `value`, a weak value that
+/// does not fit, is made.
 Operation *PrecisionGraph::findUnfit(Value value) const {
   while (true) {
     Operation *source = value.getDefiningOp();
@@ -255,12 +259,12 @@ Operation *PrecisionGraph::findUnfit(Value value) const {
   }
 }
 
-/// Names an operand that would not survive; null if all would.
+/// Names an operand that 16 bit does not hold; null if it holds all.
 DecisionReason PrecisionGraph::getWideConstant(const TypeSlot &slot) {
   auto isWide = [&](Value value) {
     if (weak.contains(value))
       return !fits(value);
-    // A constant that the user keeps f32 would be cast all the same.
+    // A constant that the user keeps f32 would still be cast.
     Operation *source = value.getDefiningOp();
     return source && mp::isConstant(source) && isF32Tensor(value.getType()) &&
            !range.fits(source);
@@ -286,8 +290,8 @@ void PrecisionGraph::fixSlot(Variable &variable, const TypeSlot &slot,
   Operation *op = entry.node;
   bool isJoint = op->getNumRegions() || isa<CustomOp>(op);
   variable.kind = isJoint ? Variable::Joint : Variable::Node;
-  // The model's own casts read what is there, and no list makes them round
-  // more than they do.
+  // The model's own casts read the type that their operand has, and no list
+  // makes them round more than before.
   bool isOwnCast = isStandardOp(op, "Cast") &&
                    (entry.isBuiltin || entry.opClass != OpClass::Deny);
   auto fix = [&](Variable::State state, DecisionReason reason) {
@@ -313,8 +317,9 @@ void PrecisionGraph::fixSlot(Variable &variable, const TypeSlot &slot,
       isOwnCast || isUsersPromote || !getOperatorTraits(op).has(Narrow);
 }
 
-/// That iterations accumulate in what the slot of a Loop, Scan or If, or of a
-/// call in one, hands on; null if they do not.
+/// The reason that iterations accumulate in a value that the slot writes; the
+/// slot is that of a Loop, Scan or If, or of a call in one. Null if they do
+/// not.
 DecisionReason PrecisionGraph::getStateReason(const TypeSlot &slot) const {
   for (Value write : slot.writes)
     if (Value state = cycles.getState(write))
@@ -323,7 +328,7 @@ DecisionReason PrecisionGraph::getStateReason(const TypeSlot &slot) const {
   return {};
 }
 
-/// Nothing casts a sequence: who makes it and who uses it agree.
+/// Nothing casts a sequence: its producers and users must agree.
 void PrecisionGraph::joinContainers(Operation *scope) {
   auto visit = [&](Value value) {
     if (!holdsF32(value.getType()) || isF32Tensor(value.getType()))
@@ -355,8 +360,9 @@ void PrecisionGraph::joinContainers(Operation *scope) {
   });
 }
 
-/// Who asks which element a node took reads what the node read, and what it
-/// yielded: with one side rounded and not the other, nothing would be equal.
+/// A node that asks which element another node took must read the input of that
+/// node and its result with the same precision: if only one side were rounded,
+/// the two would never be equal.
 void PrecisionGraph::joinChoices(Operation *scope) {
   for (const Choice &choice : findChoices(scope, ChoiceKind::Equality)) {
     auto producer = producers.find(choice.chosen);
@@ -405,7 +411,7 @@ void PrecisionGraph::addValue(Value value) {
     entry.producer = find(it->second);
     variables[entry.producer].writes.push_back(index);
   }
-  // What runs in f32 has f32 results, whatever they are made of.
+  // Results of f32 nodes are f32, even if they are made of weak values.
   bool isF32 = entry.producer == fixedF32
                    ? !isa<BlockArgument>(value)
                    : variables[entry.producer].state == Variable::F32;
@@ -418,7 +424,7 @@ void PrecisionGraph::addValue(Value value) {
     }
     entry.consumers.push_back(find(it->second));
   }
-  // Each once, in the order of the nodes.
+  // Each consumer once, in the order of the nodes.
   llvm::sort(entry.consumers);
   entry.consumers.erase(
       std::unique(entry.consumers.begin(), entry.consumers.end()),

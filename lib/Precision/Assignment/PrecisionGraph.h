@@ -1,14 +1,14 @@
-//===- PrecisionGraph.h - What may be 16 bit, and what it costs -*- C++ -*-===//
+//===- PrecisionGraph.h - Variables and costs -------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The problem that the minimum cut solves. Variables are type slots (joined
-// where several ops share a value's type, as a function's calls do) and
-// constants; each is 16 bit, f32, or free. Values have a producer and
-// consumers among them, and a size.
+// The problem that the minimum cut solves. Variables are type slots (joined if
+// several ops share a value's type, e.g. calls of a function) and constants;
+// each is 16 bit, f32, or free. Values have a producer and consumers among the
+// variables, and a size.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,19 +27,20 @@ namespace mp {
 
 class PrecisionGraph {
 public:
-  /// No variable: f32 whatever happens.
+  /// No variable: always f32.
   static constexpr int fixedF32 = -1;
 
   struct Variable {
     enum Kind : uint8_t { Node, Joint, Constant, NoFloat };
-    /// Index into the nodes; of a constant that is no node, none.
+    /// Index into the nodes; absent for a constant that is not a node.
     std::optional<unsigned> node;
     Kind kind = Node;
     enum State : uint8_t { Free, F32, Low };
     State state = Free;
-    /// 16 bit only if all that it reads is 16 bit or made of constants.
+    /// True if it may be 16 bit only if all its operands are 16 bit or made of
+    /// constants.
     bool neverNarrows = false;
-    /// A rule for nodes asks for 16 bit.
+    /// True if a rule for nodes asks for 16 bit.
     bool isAsked = false;
     DecisionReason reason;
     /// Values by index.
@@ -49,10 +50,10 @@ public:
   struct ValueEntry {
     mlir::Value value;
     int producer = fixedF32;
-    /// Variables, each once, in order of their first use.
+    /// Indices of variables, each once, in order of their first use.
     llvm::SmallVector<int, 4> consumers;
     bool hasF32Use = false;
-    /// Made of constants and parameters only.
+    /// True if made of constants and parameters only.
     bool isWeak = false;
     int64_t elements = 0;
   };
@@ -65,11 +66,11 @@ public:
   llvm::ArrayRef<ValueEntry> getValues() const { return values; }
   const AssignmentOptions &getOptions() const { return options; }
 
-  /// How many products lie between the inputs of the model and a value.
+  /// The number of products between the inputs of the model and a value.
   ProductDepth getDepth(mlir::Value value) const {
     return depths.lookup(value);
   }
-  /// The node of a variable; null for what is no node.
+  /// The node of a variable; null if it has none.
   mlir::Operation *getNode(unsigned variable) const {
     auto node = variables[variable].node;
     return node ? nodes[*node].node : nullptr;
@@ -82,14 +83,14 @@ public:
     return variable >= 0 && variables[variable].kind == Variable::Constant;
   }
 
-  /// Bytes of the 16-bit form of a value, and of a cast of it: what it reads
-  /// and writes. A small constant is stored twice rather than cast.
+  /// Bytes of the 16-bit form of a value, and of the reads and writes of its
+  /// cast. A small constant is stored twice rather than cast.
   int64_t getLowBytes(const ValueEntry &value) const {
     return 2 * value.elements;
   }
   int64_t getCastBytes(const ValueEntry &value) const;
 
-  /// Who is 16 bit around a value.
+  /// The 16-bit neighbours of a value.
   struct Uses {
     bool isProducerLow = false;
     unsigned lowConsumers = 0;
@@ -97,7 +98,8 @@ public:
   /// The bytes of a value and of its cast. A constant is stored in 16 bit if
   /// all its users are 16 bit.
   int64_t getCost(const ValueEntry &value, Uses uses) const;
-  /// The same, and the sum over all values, as the variables stand now.
+  /// The same in the present state of the variables, and the sum over all
+  /// values.
   int64_t getCost(const ValueEntry &value) const;
   int64_t getCost() const;
 
@@ -108,11 +110,11 @@ public:
   DecisionReason getReason(const llvm::Twine &text) const {
     return {mlir::StringAttr::get(context, text), {}};
   }
-  /// The same with numbers, or a name, that stand apart from the text.
+  /// The same with numbers, or a name, as separate values.
   DecisionReason getReason(const llvm::Twine &text,
                            llvm::ArrayRef<int64_t> numbers) const;
   DecisionReason getReason(const llvm::Twine &text, llvm::StringRef name) const;
-  /// That `value`, which is an operand, is f32.
+  /// The reason that `value`, which is an operand, is f32.
   DecisionReason getOperandReason(const ValueEntry &value) const;
 
 private:
@@ -155,7 +157,7 @@ private:
   llvm::DenseMap<mlir::Value, int> producers;
   llvm::DenseMap<mlir::OpOperand *, int> consumers;
   std::vector<int> parents;
-  /// Of values that are made of constants and parameters.
+  /// Values that are made of constants and parameters.
   llvm::DenseSet<mlir::Value> weak;
   llvm::DenseMap<mlir::Value, mlir::Operation *> defaults;
   llvm::DenseMap<mlir::Value, bool> fitting;

@@ -1,4 +1,4 @@
-//===- PrecisionRemarks.cpp - Why a node has its precision ----------------===//
+//===- PrecisionRemarks.cpp - Reasons for precisions ----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -59,7 +59,7 @@ static void emitRemark(Operation *op, StringRef what, RemarkOutcome outcome,
 std::string describeCastUsers(Operation *cast) {
   Operation *first = nullptr;
   size_t others = 0;
-  // Uses are listed last to first, and the same way in every run.
+  // Uses are listed from last to first, which is the same in every run.
   for (Operation *user : cast->getResult(0).getUsers()) {
     others += first != nullptr;
     first = user;

@@ -1,4 +1,4 @@
-//===- SavedValues.cpp - What is kept for the backward pass ---------------===//
+//===- SavedValues.cpp - Values kept for the backward pass ----------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -25,7 +25,7 @@ llvm::SetVector<Value> getAllInputs(Operation *op) {
   return inputs;
 }
 
-/// True for what takes gradients, or makes the next state.
+/// True for ops that take gradients, or make the next state.
 static bool endsBackward(Operation *op) {
   return isa<GradientOp, UpdateOp>(op) ||
          (getOperatorTraits(op).hasRole(OperandRole::InPlace) &&
@@ -36,7 +36,7 @@ static bool endsBackward(Operation *op) {
           }));
 }
 
-/// All that the values in `queue` are computed from, and not by `known` ones.
+/// All nodes that the values in `queue` are computed from, except `known` ones.
 static llvm::DenseSet<Operation *>
 findProducers(std::vector<Value> queue,
               const llvm::DenseSet<Operation *> &known) {
@@ -81,7 +81,7 @@ TrainingPhases TrainingPhases::compute(GraphOp graph) {
     else if (endsBackward(&op))
       ends.insert(ends.end(), op.operand_begin(), op.operand_end());
   }
-  // Where no op says what a gradient is, all that an update takes may be one.
+  // If no op marks a gradient, any operand of an update may be one.
   phases.backward = findProducers(
       std::move(gradients.empty() ? ends : gradients), phases.forward);
   return phases;

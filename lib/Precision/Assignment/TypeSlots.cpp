@@ -1,4 +1,4 @@
-//===- TypeSlots.cpp - What must share one float type ---------------------===//
+//===- TypeSlots.cpp - Values that share a float type ---------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -93,7 +93,7 @@ int TypeSlot::getFirstOpset(const OpSchema &schema, const OpFamily &family,
 
 namespace {
 
-/// Collects what belongs to one slot.
+/// Collects the members of one slot.
 class SlotBuilder {
 public:
   SlotBuilder(Operation *op, const OpSchema *schema) : op(op), schema(schema) {}
@@ -126,7 +126,7 @@ public:
   TypeSlot take() { return std::move(slot); }
 
 private:
-  /// True if the type takes part; notes what keeps the slot as it is.
+  /// True if the type takes part; records obstacles to a change.
   bool bind(Type type) {
     if (isa<NoneType>(type))
       return false;
@@ -192,7 +192,7 @@ static TypeSlots getNodeSlots(Operation *op, const OpSchema *schema) {
   return slots;
 }
 
-/// All elements that go in and out are of one type.
+/// Elements of a container all have one type.
 static TypeSlots getContainerSlots(Operation *op, const OpSchema *schema) {
   SlotBuilder builder(op, schema);
   for (unsigned index = 0; index < op->getNumOperands(); ++index)
@@ -219,12 +219,12 @@ static TypeSlots getIfSlots(Operation *op, const OpSchema *schema) {
   return slots;
 }
 
-/// How the operands of Loop and Scan become their body's arguments.
+/// The mapping from the operands of Loop and Scan to arguments of their body.
 namespace {
 struct LoopShape {
   unsigned states = 0;
   unsigned firstOperand = 0, firstArgument = 0, firstYield = 0;
-  /// Scan only: operands that are taken apart.
+  /// Scan only: the number of operands that are scanned.
   unsigned scanInputs = 0;
 };
 } // namespace

@@ -1,4 +1,4 @@
-//===- Choices.cpp - Who was chosen ---------------------------------------===//
+//===- Choices.cpp - Comparisons with chosen elements ---------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// More nodes than move one value on its way to a comparison.
+/// Limit for the nodes that move one value on its way to a comparison.
 static constexpr unsigned maxMovements = 8;
 
 static bool compares(Operation *op, ChoiceKind kind) {
@@ -26,12 +26,12 @@ static bool compares(Operation *op, ChoiceKind kind) {
          isStandardOp(op, "LessOrEqual");
 }
 
-/// Yields elements of its first operand.
+/// True if the op yields elements of its first operand.
 static bool isMovement(Operation *op) {
   return getOperatorTraits(op).movesData();
 }
 
-/// Yields its first operand within fixed bounds.
+/// True if the op yields its first operand within fixed bounds.
 static bool isBound(Operation *op) {
   const OperatorTraits &traits = getOperatorTraits(op);
   if (!traits.isElementwise() ||
@@ -43,7 +43,7 @@ static bool isBound(Operation *op) {
   });
 }
 
-/// `value` and what it was moved from, the nearest first.
+/// `value` and the values that it was moved from, the nearest first.
 static SmallVector<Value, 2> getSources(Value value) {
   SmallVector<Value, 2> sources{value};
   for (unsigned step = 0; step < maxMovements; ++step) {
@@ -57,7 +57,7 @@ static SmallVector<Value, 2> getSources(Value value) {
   return sources;
 }
 
-/// The choice, if a node made `result` of `operand`.
+/// The choice, if a node computed `result` from `operand`.
 static std::optional<Choice> findChoice(Operation *comparison, Value operand,
                                         Value result) {
   SmallVector<Value, 2> operands = getSources(operand);

@@ -13,8 +13,8 @@
 
 namespace mp {
 
-/// What the finders read. They append composites of which nodes may repeat,
-/// stand in any order, and be in other composites too.
+/// The data that the finders read. They append composites; nodes of these may
+/// repeat, come in any order, and be in other composites too.
 struct CompositeContext {
   const ReductionLevels &levels;
   OperatorTraitsCache &kinds;
@@ -30,21 +30,22 @@ struct CompositeContext {
   OperatorMath getMath(mlir::Operation *op) const {
     return op ? kinds.lookup(op).math : OperatorMath::Other;
   }
-  /// An elementwise op, or data movement, that bounds, chooses or passes on
-  /// elements: no sum, product, power, root, exponential or logarithm.
+  /// True for an elementwise op, or data movement, that bounds, chooses or
+  /// passes on elements, but not for sums, products, powers, roots,
+  /// exponentials and logarithms.
   bool isPlain(mlir::Operation *op) const;
-  /// The op changes how the elements of its first operand are stored or lie,
-  /// not what they are.
+  /// True if the op changes how the elements of its first operand are stored or
+  /// ordered, but not their values.
   bool isCopy(mlir::Operation *op) const;
 };
 
-/// Normalizations, softmaxes, moments.
+/// Finds normalizations, softmaxes and moments.
 void findReductionComposites(CompositeContext &context,
                              llvm::ArrayRef<ReduceBroadcast> patterns);
-/// Losses, gradients, cosines: sums of products and logarithms.
+/// Finds losses, gradients and cosines: sums of products and logarithms.
 void findProductComposites(CompositeContext &context,
                            llvm::ArrayRef<ReduceBroadcast> patterns);
-/// Functions made of exponentials and logarithms.
+/// Finds functions made of exponentials and logarithms.
 void findFunctionComposites(CompositeContext &context);
 
 } // namespace mp

@@ -1,4 +1,4 @@
-//===- Composites.cpp - Nodes that stand for one op -----------------------===//
+//===- Composites.cpp - Decomposed operators ------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -41,8 +41,7 @@ bool CompositeContext::isPlain(Operation *op) const {
   }
 }
 
-/// Puts nodes and composites in order; a node of two composites stays in the
-/// first.
+/// Orders nodes and composites; a node of two composites stays in the first.
 static void arrange(ArrayRef<Operation *> nodes,
                     std::vector<Composite> &composites) {
   if (composites.empty())

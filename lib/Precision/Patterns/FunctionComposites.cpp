@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An exponential leaves the range of fp16 long before the function that it is
-// part of does: what stands between it and the op that bounds it again is one
-// composite. A logarithm of a softmax is a LogSoftmax, cancellation and all.
+// An exponential leaves the range of fp16 long before the function that
+// contains it does: the nodes between it and the op that bounds it again are
+// one composite. A logarithm of a softmax is a LogSoftmax, including its
+// cancellation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +19,7 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// Users beyond this many belong to no small function.
+/// A small function has at most this many users.
 static constexpr unsigned maxUsers = 8;
 
 static SmallVector<Operation *> getUsers(Operation *op) {
@@ -32,7 +33,7 @@ static SmallVector<Operation *> getUsers(Operation *op) {
   return users;
 }
 
-/// The Exp behind copies; null if there is none.
+/// The Exp that makes `value`, perhaps before copies; null if there is none.
 static Operation *getExp(CompositeContext &context, Value value) {
   for (unsigned step = 0; step < 3; ++step) {
     Operation *op = value.getDefiningOp();
@@ -59,8 +60,8 @@ static void findSigmoid(CompositeContext &context, Operation *sum,
   }
 }
 
-/// exp(x) + exp(-x), exp(x) - exp(-x), and a quotient of these: infinite over
-/// infinite where they overflow.
+/// exp(x) + exp(-x), exp(x) - exp(-x), and a quotient of these, which is
+/// infinity over infinity if they overflow.
 static void findHyperbolic(CompositeContext &context, Operation *sum,
                            Operation *a, Operation *b) {
   std::vector<Operation *> nodes = {a, b, sum};
@@ -80,7 +81,7 @@ static void findHyperbolic(CompositeContext &context, Operation *sum,
 static void findLogOfSoftmax(CompositeContext &context, Operation *log) {
   std::vector<Operation *> nodes = {log};
   Value value = log->getOperand(0);
-  // Between them: copies, bounds, an epsilon.
+  // Copies, bounds or an epsilon may lie between them.
   for (unsigned step = 0; step < 4; ++step) {
     Operation *op = value.getDefiningOp();
     if (!op)

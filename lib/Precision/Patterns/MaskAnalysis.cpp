@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One pass backward over the nodes: uses come after definitions, so what all
-// uses of a value come to is known when its definition is met. Constants are
-// read only where their uses allow a mask.
+// The analysis is one pass backward over the nodes: uses come after
+// definitions, so the combined uses of a value are known when its definition is
+// visited. Constants are read only if their uses allow a mask.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ namespace mp {
 
 namespace {
 
-/// What the uses of a value come to, if each of them ends in a softmax.
+/// The combined effect of the uses of a value, each of which ends in a softmax.
 struct MaskUse {
   /// 1: large negative elements mask; -1: large positive ones; 0: none yet.
   int sign = 0;
@@ -71,7 +71,7 @@ private:
   const unsigned significantBits;
   SchemaCache schemas;
   llvm::DenseMap<const void *, MaskStep> steps;
-  /// Of values all of whose uses end in a softmax.
+  /// Values all of whose uses end in a softmax.
   llvm::DenseMap<Value, MaskUse> masks;
 };
 
@@ -84,7 +84,7 @@ MaskFinder::MaskFinder(Operation *scope, RangeAnalysis &ranges, ElementKind low)
     : scope(scope), ranges(ranges), limits(low),
       significantBits(low == ElementKind::Float16 ? 11 : 8), schemas(scope) {}
 
-/// What an operator of a kind does, whatever it computes.
+/// The step for an operator of a kind, regardless of what it computes.
 static MaskStep getStepOfKind(const OperatorTraits &traits) {
   if (traits.movesData())
     return MaskStep::Moves;
@@ -94,7 +94,7 @@ static MaskStep getStepOfKind(const OperatorTraits &traits) {
 
 MaskStep getMaskStep(Operation *node) {
   const OperatorTraits &traits = getOperatorTraits(node);
-  // Custom operators of runtimes take masks as operands of their own.
+  // Custom operators of runtimes have masks as separate operands.
   if (getDomain(node) == "com.microsoft" && !isa<CustomOp>(node))
     return MaskStep::Attention;
   switch (traits.math) {
@@ -126,8 +126,8 @@ MaskStep getMaskStep(Operation *node) {
   default:
     break;
   }
-  // Exponentials are inside, masks are operands of their own, or branches
-  // yield them.
+  // Exponentials are internal, masks are separate operands, or branches yield
+  // them.
   if (!getDomain(node).empty())
     return MaskStep::Ends;
   return llvm::StringSwitch<MaskStep>(getOpType(node))
@@ -153,7 +153,8 @@ std::optional<MaskUse> MaskFinder::getResult(Operation *node, unsigned index) {
   return it == masks.end() ? std::nullopt : std::optional(it->second);
 }
 
-/// True if the maximum is only taken from what it is the maximum of.
+/// True if the maximum is only subtracted from the value that it was computed
+/// from.
 bool MaskFinder::isSubtractedMax(Operation *reduceMax) {
   Value from = reduceMax->getOperand(0), max = reduceMax->getResult(0);
   return llvm::all_of(max.getUses(), [&](OpOperand &use) {
@@ -193,7 +194,7 @@ std::optional<MaskUse> MaskFinder::scaleUse(Operation *node, Value factor,
     return mask;
   }
   double gain = std::fabs(divides ? 1 / number : number);
-  // A factor that is itself a mask's size is no factor.
+  // A factor of the size of a mask does not count as a factor.
   if (gain > minMask || gain < 1 / minMask)
     return std::nullopt;
   mask->minGain *= gain;
@@ -202,7 +203,7 @@ std::optional<MaskUse> MaskFinder::scaleUse(Operation *node, Value factor,
   return mask;
 }
 
-/// Of what every result gets.
+/// Joins the uses of all results.
 std::optional<MaskUse> MaskFinder::joinResults(Operation *user) {
   std::optional<MaskUse> mask = MaskUse();
   for (unsigned result = 0; result < user->getNumResults(); ++result) {
@@ -219,7 +220,7 @@ static std::optional<MaskUse> negate(std::optional<MaskUse> mask) {
   return mask;
 }
 
-/// Of a term of a sum or a difference.
+/// The use of a term of a sum or a difference.
 std::optional<MaskUse> MaskFinder::getTerm(Operation *user, unsigned index) {
   std::optional<MaskUse> mask = getResult(user);
   if (!mask)
@@ -288,7 +289,7 @@ std::optional<MaskUse> MaskFinder::getUses(Value value) {
 // Constants
 //===----------------------------------------------------------------------===//
 
-/// The bound for a constant; absent if it needs none or none would do.
+/// The bound for a constant; absent if it needs none, or if none would work.
 std::optional<double> MaskFinder::getBound(Operation *constant,
                                            const MaskUse &use) {
   if (!use.sign)
@@ -297,13 +298,13 @@ std::optional<double> MaskFinder::getBound(Operation *constant,
   if (!facts.isKnown || facts.lo > facts.hi)
     return std::nullopt;
   double bound = limits.max * std::min(use.share, 0.5);
-  // As if large negative elements masked.
+  // The range of the elements, with signs as if large negative ones masked.
   double lo = use.sign > 0 ? facts.lo : -facts.hi;
   double hi = use.sign > 0 ? facts.hi : -facts.lo;
   bool overflowsInSum = use.share < 1 && lo < -bound;
   if (!facts.overflows && !overflowsInSum)
     return std::nullopt;
-  // Elements that all lie beyond the bound and differ are no mask.
+  // Elements that all lie beyond the bound and differ are not a mask.
   if (hi > bound || (hi < -bound && lo != hi))
     return std::nullopt;
   bound /= std::max(1.0, use.maxGain);
@@ -348,7 +349,7 @@ std::vector<MaskConstant> findMasks(Operation *scope, RangeAnalysis &ranges,
 }
 
 //===----------------------------------------------------------------------===//
-// Masks that are narrowed on the way
+// Masks that are narrowed before the softmax
 //===----------------------------------------------------------------------===//
 
 static bool carriesMask(MaskStep step) {

@@ -1,11 +1,11 @@
-//===- MaskSteps.h - What operators do with masks ---------------*- C++ -*-===//
+//===- MaskSteps.h - Effects of operators on masks --------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The one table of operators that the analyses of masks share.
+// Table of operators that the analyses of masks share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,15 +16,16 @@
 
 namespace mp {
 
-/// What an operator makes of a mask among its operands.
+/// The effect of an operator on a mask among its operands.
 enum class MaskStep : uint8_t {
   Ends,
   Softmax,
   LogSoftmax,
-  /// Exponentials are inside, but elements that they make zero may show.
+  /// Exponentials are internal, but elements that they make zero may show.
   Exponentials,
   ReduceMax,
-  /// The first operand's elements, or those of all float operands.
+  /// The result has the first operand's elements, or those of all float
+  /// operands.
   Moves,
   Casts,
   Chooses,

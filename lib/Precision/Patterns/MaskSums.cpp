@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One pass backward tells which values reach a softmax, one pass forward which
-// of these hold a mask, and how large, and which hold a sum. Bodies stand
-// before their ops, definitions before uses. Constants are read only if they
-// reach a softmax.
+// A pass backward finds the values that reach a softmax. A pass forward finds
+// which of these hold a mask, with its size, and which hold a sum. Bodies come
+// before their ops, and definitions before uses. Constants are read only if
+// they reach a softmax.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,9 +27,9 @@ namespace {
 
 /// The largest element of a mask that a value is made of; none if `size` is 0.
 struct Mask {
-  /// In fp32, and in 16 bit, where it may have become less.
+  /// The size in fp32, and in 16 bit, where it may be smaller.
   double size = 0, lowSize = 0;
-  /// The constant, or the value that a range tells of, and its number.
+  /// The constant, or the value whose range is known, and its number.
   Value source = {};
   double number = 0;
 };
@@ -67,7 +67,7 @@ private:
   llvm::DenseMap<const void *, MaskStep> steps;
   OperatorTraitsCache traits;
   llvm::DenseSet<Value> reaching;
-  /// Values that contractions have a part in.
+  /// Values that depend on a contraction.
   llvm::DenseSet<Value> computed;
   llvm::DenseMap<Value, Mask> masks;
   llvm::DenseMap<Value, Mask> sums;
@@ -76,13 +76,13 @@ private:
 
 } // namespace
 
-/// What scores are taken to reach if nothing less is known of them.
+/// The assumed magnitude of scores if no tighter bound is known.
 static constexpr double usualScore = 32;
-/// A step between neighbouring numbers that makes a mask: a rounding by half of
-/// it changes a probability by an eighth.
+/// The step between neighbouring numbers from which on a number is a mask: a
+/// rounding by half of it changes a probability by an eighth.
 static constexpr double minStep = 0.25;
 
-/// The distance of neighbouring numbers beside `size`.
+/// The distance between neighbouring numbers near `size`.
 static double getStepBeside(double size, unsigned significantBits) {
   return std::ldexp(1.0, std::ilogb(size) - int(significantBits) + 1);
 }
@@ -95,7 +95,7 @@ MaskStep MaskSumFinder::getStep(Operation *node) {
 }
 
 bool MaskSumFinder::isContraction(Operation *node) {
-  // A function that is called may hold one.
+  // A called function may contain one.
   return isa<CustomOp>(node) || traits.lookup(node).contracts();
 }
 
@@ -166,7 +166,7 @@ Mask MaskSumFinder::getConstantMask(Operation *constant) {
   return mask;
 }
 
-/// Of the operands whose elements the result has.
+/// The largest mask among the operands whose elements the result has.
 Mask MaskSumFinder::getLargest(Operation *node) {
   Mask largest;
   Type element = getTensorElementType(node->getResult(0).getType());
@@ -191,7 +191,7 @@ Mask MaskSumFinder::getYielded(Operation *branches, unsigned result) const {
   return largest;
 }
 
-/// What the range of a value says of it, where it has both ends.
+/// The mask that the range of a value implies, if both ends are known.
 Mask MaskSumFinder::getRangeMask(Value value) {
   const Interval &range = ranges.get(value);
   if (!range.isBounded())
@@ -208,7 +208,7 @@ Mask MaskSumFinder::getProduct(Operation *node, bool divides) {
     mask = other;
     factor = node->getOperand(0);
   }
-  // Scores that are scaled are no mask.
+  // Scaled scores are not a mask.
   if (computed.contains(factor))
     return {};
   // Neither factor is large, their product may be.
@@ -255,12 +255,12 @@ Mask MaskSumFinder::getMask(Operation *node, unsigned result) {
   return mask;
 }
 
-/// True if what a sum adds to one of its operands, a mask, is rounded away in
-/// 16 bit, and not in fp32.
+/// True if a sum loses the values added to one of its operands, a mask, in 16
+/// bit, but not in fp32.
 bool MaskSumFinder::losesScores(Operation *sum, Value masked) {
   double scores = 0;
   for (Value operand : sum->getOperands()) {
-    // Masks are no scores, unless scores are in them already.
+    // Masks are not scores, unless they already contain scores.
     if (operand == masked ||
         (masks.contains(operand) && !computed.contains(operand)))
       continue;
@@ -294,7 +294,8 @@ void MaskSumFinder::mark(Operation *node, const Mask &mask) {
   found.push_back({node, std::move(reason)});
 }
 
-/// A node that reads a sum on its way to the softmax, or takes its exponential.
+/// Visits a node that reads a sum on the way to the softmax, or takes its
+/// exponential.
 void MaskSumFinder::visitReader(Operation *node, Mask mask) {
   mark(node, mask);
   switch (getStep(node)) {
@@ -303,7 +304,7 @@ void MaskSumFinder::visitReader(Operation *node, Mask mask) {
   case MaskStep::Exponentials:
     return;
   case MaskStep::Subtracts:
-    // Of two sums with masks the difference is one of scores.
+    // The difference of two sums with masks is a difference of scores.
     if (llvm::all_of(node->getOperands(),
                      [&](Value operand) { return sums.contains(operand); }))
       return;
@@ -341,7 +342,7 @@ void MaskSumFinder::visit(Operation *node) {
     }
 }
 
-/// Before IR 4 every constant is the default of an input.
+/// Before IR 4, every constant is the default of an input.
 void MaskSumFinder::addDefaults() {
   auto graph = dyn_cast<GraphOp>(scope);
   if (!graph)

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Sums of products of two values, which have no single x: a weighted sum of
-// logarithms, the gradients of softmax and of normalizations, and a dot
-// product over two norms. A sum of products alone is no composite: it is how
-// contractions are spelled.
+// Finds sums of products of two values, which have no single x: a weighted sum
+// of logarithms, the gradients of softmax and of normalizations, and a dot
+// product over two norms. A sum of products alone is not a composite: it is a
+// contraction that is written out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,11 +52,11 @@ private:
 
 } // namespace
 
-/// Enough for every loss in use.
+/// This is enough for every loss in use.
 static constexpr unsigned maxSources = 16;
 
 /// The elementwise nodes and data movement that `value` is made of, users
-/// before sources; reductions are among them, and what they reduce if asked.
+/// before sources. Reductions are included; their operands are if requested.
 SmallVector<Operation *>
 ProductComposites::collectSources(Value value, bool throughReductions) const {
   SmallVector<Operation *> found;
@@ -86,7 +86,8 @@ bool ProductComposites::findLoss(const ReduceBroadcast &pattern) {
   llvm::SmallPtrSet<Operation *, 16> logarithmic;
   std::vector<Operation *> nodes = {pattern.reduction};
   bool isWeighted = false;
-  // Sources are no more than `maxSources`: as many rounds settle them.
+  // There are at most `maxSources` sources, so at most as many rounds are
+  // needed.
   for (bool changed = true; changed;) {
     changed = false;
     for (Operation *op : llvm::reverse(sources)) {
@@ -131,8 +132,8 @@ static Value getOther(Operation *op, Value value) {
   return op->getOperand(op->getOperand(0) == value ? 1 : 0);
 }
 
-/// (a - sum(a b)) b, a b - b sum(a b): softmax. a - b mean(a b): what
-/// normalizes, here b is the normalized value.
+/// (a - sum(a b)) b, a b - b sum(a b): gradients of a softmax. a - b mean(a b):
+/// gradient of a normalization, where b is the normalized value.
 bool ProductComposites::findGradient(const Product &product, Value value,
                                      int step) {
   auto take = [&](StringRef name, Operation *first, Operation *second,

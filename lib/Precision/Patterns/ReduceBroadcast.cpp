@@ -75,7 +75,7 @@ Value ReductionLevels::getMainOperand(Operation *op) const {
 // ReduceBroadcastFinder
 //===----------------------------------------------------------------------===//
 
-/// Longer than every decomposition in use.
+/// These limits exceed every decomposition in use.
 static constexpr unsigned maxChain = 10, maxSteps = 24, maxUsers = 64;
 
 SmallVector<Value, 8>
@@ -96,7 +96,7 @@ ReduceBroadcastFinder::walkBack(Value value, bool throughReductions) const {
   return chain;
 }
 
-/// What `user` makes of a reduced value.
+/// The form of a reduced value after `user`.
 ReducedForm ReduceBroadcastFinder::extend(ReducedForm form, Operation *user,
                                           Value value) {
   bool isSecond = user->getNumOperands() > 1 && user->getOperand(1) == value;
@@ -132,8 +132,8 @@ ReducedForm ReduceBroadcastFinder::extend(ReducedForm form, Operation *user,
   return form;
 }
 
-/// On which side the other operand of a reduced value's user is; for data,
-/// where it comes from the same value as the reduced one.
+/// The side of the other operand of a reduced value's user; for data, also the
+/// point where it comes from the same value as the reduced one.
 ReduceBroadcastFinder::Side
 ReduceBroadcastFinder::classify(ReduceBroadcast &pattern, Value other,
                                 ReduceBroadcast::Broadcast &broadcast) const {
@@ -177,7 +177,7 @@ ReduceBroadcastFinder::getOthers(const ReduceBroadcast &pattern,
     if (other != value && levels.lookup(other) != ReductionLevels::weak)
       others.push_back(other);
   };
-  // A norm over all parameters has thousands of operands.
+  // The norm of all parameters has thousands of operands.
   constexpr unsigned maxNarrow = 16;
   if (user->getNumOperands() <= maxNarrow) {
     llvm::for_each(user->getOperands(), add);

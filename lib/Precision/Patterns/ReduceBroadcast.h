@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A reduction of a pointwise function of x, what is made of the reduced value
-// alone, and where that is broadcast back onto x (mean, variance, maximum).
-// Decomposed normalizations and softmaxes are made of nothing else. Walks are
-// bounded: no decomposition is longer, and the time stays linear.
+// Describes a reduction of a pointwise function of x, the values computed from
+// the reduced value alone, and the places where these are broadcast back onto x
+// (mean, variance, maximum). Decomposed normalizations and softmaxes consist
+// only of these. Walks are bounded: no decomposition is longer, and the time
+// stays linear.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,12 +24,13 @@
 
 namespace mp {
 
-/// What reduced values are made of, or made into: elementwise ops, data
-/// movement and reductions.
+/// True for operators that the search follows before and after a reduction:
+/// elementwise ops, data movement and reductions.
 bool isFollowed(const OperatorTraits &traits);
 
-/// How many reductions a value has behind it; less is more data. Constants and
-/// parameters, and what is made of them alone, have no say.
+/// The number of reductions on the way to a value; a value with fewer is closer
+/// to the data. Constants and parameters, and values made of them alone, are
+/// `weak`.
 class ReductionLevels {
 public:
   static constexpr unsigned weak = ~0u;
@@ -37,7 +39,7 @@ public:
 
   unsigned lookup(mlir::Value value) const;
   /// The operand that makes `op` a function of one value, apart from constants
-  /// and reduced values: null if there are two.
+  /// and reduced values; null if there are two.
   mlir::Value getMainOperand(mlir::Operation *op) const;
   /// The nodes of the graph and its subgraphs, in order.
   llvm::ArrayRef<mlir::Operation *> getNodes() const { return nodes; }
@@ -47,13 +49,13 @@ private:
   llvm::DenseMap<mlir::Value, unsigned> levels;
 };
 
-/// What has been done to a reduced value on its way.
+/// The functions that have been applied to a reduced value.
 struct ReducedForm {
   bool hasLog = false, hasSqrt = false, isInverse = false, isNegative = false;
 };
 
 struct ReduceBroadcast {
-  /// A node that works on the reduced value alone; its result came from
+  /// A node that reads the reduced value alone; its operand is the result of
   /// `parent`, another step or, below zero, the reduction.
   struct Step {
     mlir::Operation *node;
@@ -73,7 +75,7 @@ struct ReduceBroadcast {
 
   mlir::Operation *reduction;
   OperatorMath math;
-  /// The reduced value, what it is made of, and so on back.
+  /// The reduced value, the value it is made of, and so on backward.
   llvm::SmallVector<mlir::Value, 8> kernel;
   llvm::SmallVector<Step, 8> steps;
   llvm::SmallVector<Broadcast, 2> broadcasts;
@@ -93,9 +95,9 @@ public:
 
 private:
   enum class Side { Reduced, Foreign, Data };
-  /// What is asked of a node of many operands by each of them.
+  /// The facts about a node of many operands that are needed for each of them.
   struct WideUser {
-    /// Of the operands, ascending; those that have no say left out.
+    /// The levels of the operands, ascending, without the weak ones.
     std::vector<unsigned> levels;
     /// The operands that are made of a value.
     llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned, 1>> madeOf;

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each reduction has a role by what it reduces and where it meets x again.
-// Those that share nodes, or of which one reduces what another has centered,
-// are one composite; the roles in it tell its name.
+// Each reduction gets a role from the value that it reduces and the place where
+// its result meets x again. Reductions that share nodes, or of which one
+// reduces what another has centered, are one composite; their roles determine
+// its name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +38,7 @@ enum class Role : uint8_t {
   Moment,
 };
 
-/// A reduction in its role.
+/// A reduction with its role.
 struct Part {
   const ReduceBroadcast *pattern;
   Role role = Role::None;
@@ -45,7 +46,7 @@ struct Part {
   unsigned root = 0;
   bool isAbs = false;
   std::vector<Operation *> nodes;
-  /// Where x and the reduced value meet.
+  /// The nodes where x and the reduced value meet.
   std::vector<Operation *> broadcasts;
 };
 
@@ -78,7 +79,7 @@ private:
 // Roles
 //===----------------------------------------------------------------------===//
 
-/// x * x, |x|, or x to a constant power that is no root.
+/// True for x * x, |x|, and x to a constant power that is not a root.
 bool PartFinder::isPower(Operation *op) {
   switch (context.getMath(op)) {
   case OperatorMath::Abs:
@@ -94,8 +95,8 @@ bool PartFinder::isPower(Operation *op) {
   }
 }
 
-/// What may stand between a power or exponential and its sum: copies, and
-/// what scales, bounds or masks with constants.
+/// True for ops that may lie between a power or exponential and its sum:
+/// copies, and ops that scale, bound or mask with constants.
 bool PartFinder::isTransparent(Operation *op) {
   if (!op || context.isCopy(op))
     return op;
@@ -111,8 +112,8 @@ bool PartFinder::isTransparent(Operation *op) {
   return data == 1 && !isPower(op);
 }
 
-/// The first of the reduced values' definitions to satisfy `predicate`, behind
-/// nothing but transparent ops.
+/// The first of the reduced values' definitions that satisfies `predicate`;
+/// only transparent ops may come before it.
 template <typename Predicate>
 unsigned PartFinder::findInKernel(const ReduceBroadcast &pattern,
                                   Predicate predicate) {
@@ -161,7 +162,8 @@ void PartFinder::addLogSumExp(Part &part) {
   }
 }
 
-/// Sums of exponentials; `exp` is where in the kernel the exponential is.
+/// Sums of exponentials; `exp` is the position of the exponential in the
+/// kernel.
 void PartFinder::findExponential(Part &part, unsigned exp) {
   bool isBuiltIn = exp == absent;
   for (const ReduceBroadcast::Broadcast &broadcast : part.pattern->broadcasts) {
@@ -185,8 +187,8 @@ void PartFinder::findExponential(Part &part, unsigned exp) {
     part.root = std::max(part.root, exp + 1);
 }
 
-/// Sums and means of x itself or of a power of it; `power` is where in the
-/// kernel the power is.
+/// Sums and means of x itself or of a power of it; `power` is the position of
+/// the power in the kernel.
 void PartFinder::findLinear(Part &part, unsigned power) {
   OperatorMath math = part.pattern->math;
   bool isBuiltIn = math == OperatorMath::SumAbs ||
@@ -302,7 +304,7 @@ private:
   CompositeContext &context;
   std::vector<Part> parts;
   llvm::EquivalenceClasses<unsigned> classes;
-  /// The part that a node belongs to, and the one that centers or shifts
+  /// The part that a node belongs to, and the part that centers or shifts
   /// there.
   llvm::DenseMap<Operation *, unsigned> owners, centers;
 };
@@ -356,7 +358,8 @@ void ReductionComposites::joinCentered(unsigned index) {
   }
 }
 
-/// By the axes of the mean, and whether channels were split into groups.
+/// The name follows from the axes of the mean and from whether channels were
+/// split into groups.
 StringRef
 ReductionComposites::getNormalizationName(ArrayRef<unsigned> members) {
   const Part *center = nullptr;
@@ -382,8 +385,8 @@ ReductionComposites::getNormalizationName(ArrayRef<unsigned> members) {
   return overSpace ? "InstanceNormalization" : "LayerNormalization";
 }
 
-/// What leads from one reduction of a composite to another: the square of a
-/// mean.
+/// Adds the nodes that lead from one reduction of a composite to another, e.g.
+/// the square of a mean.
 void ReductionComposites::addBetween(ArrayRef<unsigned> members,
                                      std::vector<Operation *> &nodes) const {
   if (members.size() == 1)

@@ -1,12 +1,12 @@
-//===- Conditions.cpp - What a rule asks of a node's attributes -----------===//
+//===- Conditions.cpp - Conditions on attributes and shapes ---------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A condition compares an attribute, or its default, with what the user wrote;
-// or the rank, the number of elements or a dimension of an operand or result.
+// A condition compares an attribute, or its default, with the user's value; or
+// the rank, the number of elements or a dimension of an operand or result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,13 +22,13 @@ using namespace mp::onnxir;
 namespace mp {
 
 namespace {
-/// What a condition is about, as texts; absent if it is not known.
+/// The property that a condition tests, as texts.
 struct Subject {
   std::vector<std::string> values;
   bool isList = false;
 };
 
-/// "input.0.dim.1" in its parts.
+/// The parts of "input.0.dim.1".
 struct ShapeSubject {
   bool isInput;
   unsigned index;
@@ -225,7 +225,7 @@ findFamilies(StringRef name, const SchemaRegistry &schemas) {
 LogicalResult checkConditions(const NodeRule &rule, ModuleOp module,
                               const SchemaRegistry &schemas) {
   SmallVector<const OpFamily *> families = findFamilies(rule.text, schemas);
-  // Nobody knows the attributes of a custom op.
+  // The attributes of a custom op are unknown.
   if (families.empty())
     return success();
   std::vector<std::string> known = {"input.0.rank",      "input.0.elements",

@@ -1,4 +1,4 @@
-//===- NodeOverrides.cpp - What the user says about nodes -----------------===//
+//===- NodeOverrides.cpp - Rules for single nodes -------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,7 +24,7 @@ namespace mp {
 // Selection
 //===----------------------------------------------------------------------===//
 
-/// The name by which messages know a node: its own, or its first output's.
+/// The name of a node in messages: its own, or its first output's.
 static StringRef getShownName(Operation *node) {
   StringRef name = getNodeName(node);
   return name.empty() && node->getNumResults()
@@ -32,7 +32,7 @@ static StringRef getShownName(Operation *node) {
              : name;
 }
 
-/// True for rules that speak of one node.
+/// True for rules about a single node.
 static bool isExact(const NodeRule &rule) {
   return rule.kind == NodeRule::Name;
 }
@@ -147,7 +147,7 @@ static std::optional<OpClass> getRequestedClass(StringRef request) {
       .Default(std::nullopt);
 }
 
-/// What nodes say of themselves under the policy's key.
+/// Adds the requests in the nodes' own metadata, under the policy's key.
 LogicalResult OverrideFinder::addOwn(const PolicyEntry &key) {
   bool any = false;
   for (Operation *node : nodes) {
@@ -185,8 +185,8 @@ SmallVector<StringRef> OverrideFinder::getNames() const {
   return names;
 }
 
-/// One of several alternatives that matches nothing is most likely misspelled;
-/// where none matches, the rule is dead as a whole.
+/// If one of several alternatives matches nothing, it is most likely
+/// misspelled; if none matches, the rule as a whole selects nothing.
 void OverrideFinder::warnOfDeadAlternatives(const NodeRule &rule) {
   std::vector<std::string> parts = splitAlternatives(rule.text);
   SmallVector<StringRef> names, unmatched;

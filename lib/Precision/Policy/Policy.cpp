@@ -1,4 +1,4 @@
-//===- Policy.cpp - What the user and the field want in 16 bit ------------===//
+//===- Policy.cpp - Classes of operators ----------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,7 +29,7 @@ std::string describePlace(StringRef place) {
   return ((isFlag(place) ? "in " : "at ") + place).str();
 }
 
-/// "--deny", "the deny list at ops.txt:3".
+/// For example "--deny", "the deny list at ops.txt:3".
 static std::string describeList(OpClass opClass, StringRef place) {
   if (isFlag(place))
     return place.str();
@@ -51,7 +51,7 @@ std::string NodeRule::describe() const {
 // Tables of operators
 //===----------------------------------------------------------------------===//
 
-/// " (as 'addmm')" for an operator that the user calls otherwise.
+/// " (as 'addmm')" if the user has called the operator so.
 static std::string describeAlias(StringRef alias) {
   return alias.empty() ? "" : (" (as '" + alias + "')").str();
 }
@@ -71,8 +71,8 @@ LogicalResult OperatorTable::addName(const PolicyEntry &entry, OpClass opClass,
                      << describeAlias(alias);
 }
 
-/// For a name that stands for several operators. Where another list claims
-/// one of them by a name for it alone, that list has it.
+/// Adds a name that means several operators. If another list claims one of them
+/// by a name for it alone, that list has it.
 LogicalResult OperatorTable::addShared(const PolicyEntry &entry,
                                        OpClass opClass,
                                        ArrayRef<const char *> names,
@@ -102,7 +102,7 @@ LogicalResult OperatorTable::addShared(const PolicyEntry &entry,
                      << "' is in " << describeList(last->opClass, last->place);
 }
 
-/// What comes before the line: two entries of one source are on one list.
+/// The part before the line number: two entries of one source are on one list.
 static StringRef getSource(StringRef place) {
   return isFlag(place) ? place : place.rsplit(':').first;
 }
@@ -154,7 +154,7 @@ const OperatorTable::Claim *OperatorTable::lookup(StringRef domain,
   StringRef shown = domain.empty() ? StringRef("ai.onnx") : domain;
   const Claim *specific = find(shown + "." + opType);
   const Claim *general = find(opType);
-  // The name with a domain says more, but allow and deny beat promote.
+  // The name with a domain is more specific, but allow and deny beat promote.
   bool useGeneral =
       general && (!specific || (specific->opClass == OpClass::Promote &&
                                 general->opClass != OpClass::Promote));
@@ -206,7 +206,7 @@ FailureOr<PrecisionPolicy> PrecisionPolicy::create(PolicyOptions options,
 }
 
 //===----------------------------------------------------------------------===//
-// Questions
+// Queries
 //===----------------------------------------------------------------------===//
 
 PrecisionPolicy::Verdict PrecisionPolicy::classifyOp(StringRef domain,
@@ -225,7 +225,7 @@ PrecisionPolicy::Verdict PrecisionPolicy::classifyOp(StringRef domain,
 }
 
 namespace {
-/// Names of operators that lists may hold.
+/// Names of operators that lists may contain.
 class KnownOperators {
 public:
   KnownOperators(const SchemaRegistry &schemas, const OperatorLists &profile) {

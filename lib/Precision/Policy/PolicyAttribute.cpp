@@ -145,7 +145,7 @@ static std::string readText(DictionaryAttr fields, StringRef name) {
   return text ? text.str() : std::string();
 }
 
-/// The index of a word; -1 if it is none of them.
+/// The index of a word; -1 if it is not among them.
 static int indexOf(ArrayRef<llvm::StringLiteral> words, StringRef word) {
   const auto *it = llvm::find(words, word);
   return it == words.end() ? -1 : int(it - words.begin());

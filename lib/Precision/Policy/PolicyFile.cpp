@@ -82,7 +82,7 @@ Error addListFile(StringRef text, StringRef file, OpClass opClass,
 
 static Error addGaudiList(const ConfigNode::Entry &entry, StringRef file,
                           OpClass opClass, PolicyOptions &options) {
-  // The default of these keys.
+  // Null is the default of these keys.
   if (entry.value.kind == ConfigNode::Null)
     return Error::success();
   if (entry.value.kind != ConfigNode::List)
@@ -102,7 +102,7 @@ static Error addGaudiList(const ConfigNode::Entry &entry, StringRef file,
 }
 
 namespace {
-/// The keys that say whether and where 16 bit is used.
+/// Keys that control whether and where 16 bit is used.
 struct GaudiKey {
   StringLiteral name;
   enum { Switch, BF16, FP32, Ignored } kind;
@@ -116,7 +116,7 @@ static constexpr GaudiKey gaudiKeys[] = {
     {"hmp_bf16_ops", GaudiKey::BF16},
     {"autocast_fp32_ops", GaudiKey::FP32},
     {"hmp_fp32_ops", GaudiKey::FP32},
-    // About training and logs.
+    // Keys about training and logs.
     {"use_fused_adam", GaudiKey::Ignored},
     {"use_fused_clip_norm", GaudiKey::Ignored},
     {"use_dynamic_shapes", GaudiKey::Ignored},
@@ -132,7 +132,7 @@ static const GaudiKey *findGaudiKey(StringRef name) {
   return it == std::end(gaudiKeys) ? nullptr : it;
 }
 
-/// Whether the file switches 16 bit on; absent if it does not say.
+/// True if the file switches 16 bit on; absent if it does not say.
 static Expected<std::optional<bool>> getGaudiSwitch(const ConfigNode &root,
                                                     StringRef file) {
   std::optional<bool> isOn;
@@ -171,7 +171,7 @@ Error addGaudiConfig(StringRef text, StringRef file, PolicyOptions &options) {
     if (Error failed = setPrecision(**isOn ? "bf16" : "float32",
                                     file.str() + ":1", options))
       return failed;
-  // Without the switch nobody reads the lists.
+  // Without the switch the lists have no effect.
   bool usesLists = isOn->value_or(true);
   PolicyOptions unused;
   for (const ConfigNode::Entry &entry : root->entries) {
@@ -188,7 +188,7 @@ Error addGaudiConfig(StringRef text, StringRef file, PolicyOptions &options) {
 }
 
 //===----------------------------------------------------------------------===//
-// Everything
+// All sources
 //===----------------------------------------------------------------------===//
 
 using Adder = function_ref<Error(StringRef text, StringRef file)>;
@@ -208,10 +208,10 @@ static constexpr StringLiteral kerasPolicies[] = {"mixed_bfloat16",
 
 ArrayRef<StringLiteral> getKerasPolicies() { return kerasPolicies; }
 
-/// The policy of Keras that a text which is none is meant to be; empty if it is
-/// more like a file.
+/// The policy of Keras that a misspelled text means; empty if the text is more
+/// like a file name.
 static StringRef findMeantPolicy(StringRef name) {
-  // As this tool and others write them: mixed_bf16, fp16.
+  // Spellings of this tool and others: mixed_bf16, fp16.
   StringRef type = name;
   type.consume_front("mixed_");
   StringRef meant =
@@ -227,7 +227,7 @@ static Error addPolicy(PolicyRequest &request, PolicyOptions &options) {
   StringRef name = request.policy;
   if (StringRef precision = getKerasPrecision(name); !precision.empty())
     return setPrecision(precision, "--policy", options);
-  // A misspelt policy of Keras looks like a file that does not exist.
+  // A misspelled policy of Keras looks like a file that does not exist.
   StringRef nearest = findMeantPolicy(name);
   if (!nearest.empty() && !sys::fs::exists(name) &&
       !request.texts.count(name.str()))
@@ -267,7 +267,7 @@ static Error addFiles(PolicyRequest &request, PolicyOptions &options) {
                                 : addPolicy(request, options);
 }
 
-/// Names that are right, and yet do nothing.
+/// Warns of names that are valid, but have no effect.
 static void warnOfDecomposed(PolicyOptions &options) {
   std::string names;
   for (OpClass opClass : opClasses)

@@ -25,7 +25,7 @@ static std::string quote(StringRef text) {
         return isAlnum(c) || c == '_' || c == '.' || c == '-' || c == '/';
       });
   isPlain |= !text.empty() && all_of(text, [](char c) { return isDigit(c); });
-  // Words that YAML takes for something else.
+  // Words that YAML would not read as text.
   isPlain &= !StringSwitch<bool>(text.lower())
                   .Cases({"true", "false", "null", "yes", "no"}, true)
                   .Cases({"y", "n", "on", "off"}, true)
@@ -70,7 +70,7 @@ private:
 
 } // namespace
 
-/// "  # --allow": a comment must not end before the line does.
+/// Makes a comment such as "  # --allow" that cannot end before the line does.
 static std::string comment(StringRef text) {
   return "  # " + escapeText(text) + "\n";
 }
@@ -92,7 +92,7 @@ void PolicyPrinter::printOps() {
     if (options.operators[opClass].empty())
       continue;
     os << "  " << stringifyOpClass(opClass) << ":\n";
-    // What several places repeat is one entry.
+    // Entries that several places repeat are printed once.
     StringMap<bool> seen;
     for (const PolicyEntry &entry : options.operators[opClass]) {
       if (!seen.try_emplace(entry.text).second)

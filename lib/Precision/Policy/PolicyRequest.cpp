@@ -1,4 +1,4 @@
-//===- PolicyRequest.cpp - What flags say about precision -----------------===//
+//===- PolicyRequest.cpp - Flags of a policy ------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

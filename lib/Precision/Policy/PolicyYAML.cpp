@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every map of the file has a table of its keys, so that an unknown one is
-// an error with the nearest name. examples/policies/policy.yaml shows every
-// key.
+// Every map of the file has a table of its keys, so an unknown key gives an
+// error with the nearest name. examples/policies/policy.yaml shows every key.
 //
 //===----------------------------------------------------------------------===//
 
@@ -310,7 +309,7 @@ Error PolicyReader::readBetween(const Entry &entry, NodeRule &rule) {
   return Error::success();
 }
 
-/// Splits ">= 2" into what to compare and how.
+/// Splits ">= 2" into the operator and the value.
 static NodeCondition::Comparison takeComparison(StringRef &text) {
   static constexpr std::pair<StringLiteral, NodeCondition::Comparison> signs[] =
       {{">=", NodeCondition::GreaterEqual}, {"<=", NodeCondition::LessEqual},

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// bf16 has the range of fp32 and 8 bits of precision, fp16 the reverse: so
-// exp, log, reciprocal and softplus, which a small range breaks, are denied
-// in fp16 only. Names without a domain are those of the default domain, and
-// of com.microsoft ops that older graphs keep in the default domain.
+// bf16 has the range of fp32 and 8 bits of precision; fp16 has more precision
+// and less range. exp, log, reciprocal and softplus need the range, so they are
+// denied in fp16 only. Names without a domain are those of the default domain,
+// and of com.microsoft ops that older graphs keep in the default domain.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@ using namespace llvm;
 
 namespace mp {
 
-/// The reason of an operator's class where a built-in list gives it; of denied
-/// ones it says why.
+/// The reason for a class that a built-in list gives; denied operators have
+/// their own reasons.
 static constexpr StringLiteral builtin = "built-in list";
 
 namespace {
@@ -122,9 +122,9 @@ static constexpr StringLiteral allowMicrosoft[] = {
 
 static constexpr StringLiteral allowPreview[] = {"FlexAttention"};
 
-/// Reductions, normalizations, losses, functions with steep derivatives,
-/// random sources (drawn in fp32 in both modes), and ops whose element types
-/// are tied by more than their schemas say (BitCast: to one of the same size).
+/// Reductions, normalizations, losses, functions with steep derivatives, random
+/// sources (drawn in fp32 in both modes), and ops whose element types depend on
+/// more than their schemas say (BitCast: to one of the same size).
 static constexpr DeniedOperator denyList[] = {
     {"Acos", steep},
     {"Acosh", steep},
@@ -329,7 +329,7 @@ static constexpr StringLiteral promoteMicrosoft[] = {
     "TanhGrad",
 };
 
-/// Domains of which every op is denied.
+/// Domains whose ops are all denied.
 static constexpr DeniedOperator denyDomains[] = {
     {"ai.onnx.ml",
      "built-in list: classical models decide by thresholds, which are fp32"},
@@ -337,7 +337,7 @@ static constexpr DeniedOperator denyDomains[] = {
 };
 
 namespace {
-/// One of the lists above: of names, or of denied ones with their reasons.
+/// One of the lists above: either names, or denied operators with reasons.
 struct ProfileList {
   StringLiteral domain;
   OpClass opClass;

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A region is what can be reached from its start and reaches its end. Data
-// flows from a node to its users; into a body through its arguments and what
-// it captures; out of it, through its yield, to the results of the node that
-// holds it. Two passes over the edges, each node once.
+// A region contains the nodes that can be reached from its start and reach its
+// end. Data flows from a node to its users; into a body through its arguments
+// and captured values; out of it, through its yield, to the results of the node
+// that holds it. Two passes over the edges visit each node once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ namespace {
 class Worklist {
 public:
   void add(Operation *op) {
-    // A yield is the node that it ends a body of.
+    // A yield counts as the node whose body it ends.
     if (isa_and_nonnull<YieldOp>(op))
       op = op->getParentOp();
     if (op && isNode(op) && seen.insert(op).second)
@@ -125,7 +125,7 @@ FailureOr<End> RegionFinder::find(StringRef name) {
   return end;
 }
 
-/// What `end` has an influence on.
+/// The nodes that depend on `end`, including its own nodes.
 Worklist RegionFinder::reachFrom(const End &end) {
   Worklist list;
   auto addUsers = [&](Value value) {
@@ -146,7 +146,7 @@ Worklist RegionFinder::reachFrom(const End &end) {
   return list;
 }
 
-/// What has an influence on `end`.
+/// The nodes that `end` depends on, including its own nodes.
 Worklist RegionFinder::reach(const End &end) {
   Worklist list;
   for (Operation *node : end.nodes)

@@ -1,14 +1,14 @@
-//===- TorchNames.cpp - ONNX ops behind the names of torch ----------------===//
+//===- TorchNames.cpp - ONNX ops of torch functions -----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What torch's exporters make of a function, as one table. Where they write
-// an op only together with others (log2 is a Log and a Div), the row names
-// the op that matters to precision. Rows without ops are functions that are
-// always written as several ops of which none is theirs.
+// Table of the ops that torch's exporters write for a function. If they write
+// an op only together with others (log2 is a Log and a Div), the row names the
+// op that matters to precision. Rows without ops are functions that are always
+// written as several ops, none of which is specific to them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,12 +23,12 @@ namespace mp {
 namespace {
 struct TorchName {
   StringLiteral name;
-  /// Ends with a null unless there are four.
+  /// Null-terminated unless there are four.
   const char *operators[4];
 };
 } // namespace
 
-/// By the name.
+/// Sorted by name.
 static constexpr TorchName torchNames[] = {
     {"__iadd__", {"Add"}},
     {"abs", {"Abs"}},
@@ -340,7 +340,7 @@ static const TorchName *lookup(StringRef name) {
 
 std::optional<ArrayRef<const char *>> getTorchOperators(StringRef name) {
   const TorchName *found = lookup(name);
-  // "relu_" is the same in place.
+  // "relu_" is the in-place version.
   if (!found && name.consume_back("_"))
     found = lookup(name);
   if (!found)

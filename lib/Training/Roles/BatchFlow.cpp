@@ -1,4 +1,4 @@
-//===- BatchFlow.cpp - What hangs on the batch ----------------------------===//
+//===- BatchFlow.cpp - Values that depend on the batch --------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -32,7 +32,7 @@ BatchFlow::BatchFlow(GraphOp graph) {
   visit(editor.getBlock());
 }
 
-/// What is no float carries no activation.
+/// Values that are not floats carry no activation.
 void BatchFlow::set(Value value, Kind kind) {
   kinds[value] = isDifferentiable(value) ? kind : std::min(kind, Index);
 }
@@ -50,7 +50,7 @@ void BatchFlow::visit(Block &block) {
     visit(&op);
 }
 
-/// States and elements of a Loop or Scan hang on all that goes into it.
+/// States and elements of a Loop or Scan depend on all that goes into it.
 void BatchFlow::visitBodies(Operation *op) {
   Kind kind = getOperands(op);
   for (Value captured : getCaptured(op))

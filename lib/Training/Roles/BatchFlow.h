@@ -1,4 +1,4 @@
-//===- BatchFlow.h - What hangs on the batch --------------------*- C++ -*-===//
+//===- BatchFlow.h - Values that depend on the batch ------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,26 +12,26 @@
 
 namespace mp {
 
-/// One walk over the main graph, subgraphs included. Functions must have been
-/// inlined.
+/// Classifies values in one walk over the main graph, including subgraphs.
+/// Functions must have been inlined.
 class BatchFlow {
 public:
   enum Kind : uint8_t {
-    /// Of constants and sizes alone.
+    /// Computed from constants and sizes alone.
     Constant,
-    /// Of the integers and booleans of the batch, or of positions that the
-    /// model has written out: masks, classes, distances.
+    /// Computed from integers and booleans of the batch, or from positions that
+    /// the model has written out: masks, classes, distances.
     Index,
-    /// Activations: of floats of the batch, or of what is looked up or
-    /// multiplied out by integers.
+    /// Activations: computed from floats of the batch, or by a look-up or
+    /// product with integers of the batch.
     Data,
   };
 
   explicit BatchFlow(onnxir::GraphOp graph);
 
   Kind get(mlir::Value value) const { return kinds.lookup(value); }
-  /// An input of the model, cast, rearranged, or combined with constants
-  /// element by element.
+  /// True for an input of the model, cast, rearranged, or combined with
+  /// constants element by element.
   bool isRaw(mlir::Value value) const { return raw.contains(value); }
 
 private:

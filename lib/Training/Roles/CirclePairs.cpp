@@ -1,13 +1,14 @@
-//===- CirclePairs.cpp - Sines beside their cosines -----------------------===//
+//===- CirclePairs.cpp - Pairs of sines and cosines -----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// If squares pair up at all, the least goes with the largest, and so on: they
-// are sorted. Few elements tell whether that is worth while, for those of
-// random weights are as often large as their sum of squares forbids.
+// If squares pair up at all, the least goes with the largest, and so on, so
+// they are sorted. A sample of few elements shows whether sorting is worth
+// while: squares of random weights often exceed the limit that a constant sum
+// implies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +21,8 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// Shares of the sum that tell an angle from the ends of the circle, and from
-/// the middle, where all numbers of one size are.
+/// Distances from the ends of the circle and from its middle at which a share
+/// of the sum counts: at the middle, all numbers of equal size pair up.
 static constexpr double margin = 0.01;
 
 static bool isTelling(double share) {
@@ -31,14 +32,15 @@ static bool isTelling(double share) {
 
 static double square(double number) { return number * number; }
 
-/// No square of sines and cosines is beyond twice the mean of all.
+/// True unless a square exceeds twice the mean of all, which is impossible for
+/// sines and cosines.
 static bool mayBeCircle(const FloatElements &elements) {
   constexpr int64_t most = 1024;
   constexpr double slack = 1.3;
   int64_t count = std::min(elements.size(), most);
   double sum = 0, largest = 0;
   for (int64_t index = 0; index < count; ++index) {
-    // Scattered: columns have sizes of their own.
+    // Positions are scattered: columns have different sizes.
     double place = std::fmod(double(index) * M_PI * 1e3, elements.size());
     double found = square(elements[count < most ? index : int64_t(place)]);
     sum += found;
@@ -73,7 +75,7 @@ static bool pairsUp(ArrayRef<double> squares, double sum, double tolerance) {
          pairs * 32 >= int64_t(squares.size());
 }
 
-/// Sines and cosines of one angle are each off by a roundoff.
+/// A sine and a cosine of one angle each have a rounding error.
 static double getTolerance(const FloatElements &elements) {
   return std::max(1e-5, 6 * elements.getRoundoff());
 }
@@ -92,7 +94,7 @@ bool pairsUp(const FloatElements &elements) {
   double least = *llvm::find_if(squares, [&](double found) {
     return found > tolerance * largest || found == largest;
   });
-  // Some tables are scaled, and some have no end of the circle.
+  // Some tables are scaled, and some do not contain an end of the circle.
   for (double sum : {1.0, largest, least + largest})
     if (sum > 0 && pairsUp(squares, sum, tolerance))
       return true;

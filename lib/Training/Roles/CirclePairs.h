@@ -1,12 +1,13 @@
-//===- CirclePairs.h - Sines beside their cosines ---------------*- C++ -*-===//
+//===- CirclePairs.h - Pairs of sines and cosines ---------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The squares of a sine and a cosine of one angle make up 1, wherever a model
-// has moved the two: concatenated, interleaved, repeated, stacked.
+// The squares of a sine and a cosine of one angle add up to 1, in any
+// arrangement of the two in a model: concatenated, interleaved, repeated,
+// stacked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,27 +18,28 @@
 
 namespace mp {
 
-/// True if elements pair up so that the squares of each pair make up one
-/// number, the same for all, but for zeros and the ends of the circle. False
-/// where all elements are such: masks, signs, identities.
+/// True if elements form pairs whose squares add up to the same number, except
+/// for zeros and the ends of the circle. False if all elements are such: masks,
+/// signs, identities.
 bool pairsUp(const FloatElements &elements);
 
-/// A table of two elements or more that may be the sines or the cosines of
-/// another one's angles.
+/// A table of two or more elements that may be the sines or the cosines of
+/// another table's angles.
 class CircleTable {
 public:
   explicit CircleTable(const FloatElements &elements);
 
-  /// True if the squares of elements at one place have one sum everywhere.
+  /// True if the squares of elements at the same position have one sum
+  /// everywhere.
   bool isCircleWith(const CircleTable &other) const;
 
 private:
   FloatElements elements;
-  /// Squares of the first two elements: they rule out most pairs of tables.
+  /// Squares of the first two elements, which rule out most pairs of tables.
   double first, second;
 };
 
-/// True for a constant with one axis whose squares make up 1.
+/// True for a constant with one axis whose squares add up to 1.
 bool isUnitVector(mlir::Operation *constant);
 
 } // namespace mp

@@ -1,4 +1,4 @@
-//===- ConstantContents.cpp - What a constant's elements tell -------------===//
+//===- ConstantContents.cpp - Contents of constants -----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -130,7 +130,7 @@ std::optional<double> FloatElements::getUniform() const {
 // Forms
 //===----------------------------------------------------------------------===//
 
-/// From here on a number is there to push others out of the way.
+/// Numbers of at least this size are there to mask others.
 static constexpr double maskBound = 1e4;
 
 static bool allOf(const FloatElements &elements,
@@ -160,7 +160,7 @@ static bool hasTwoValues(const FloatElements &elements) {
          second;
 }
 
-/// Whole and half numbers: grids, anchors, strides, positions.
+/// True for whole and half numbers: grids, anchors, strides, positions.
 static bool isGrid(const FloatElements &elements) {
   return allOf(elements, [](double number) {
     return number * 2 == std::rint(number * 2);
@@ -178,7 +178,7 @@ static bool hasOneAxis(const FloatElements &elements) {
                         [](int64_t size) { return size != 1; }) == 1;
 }
 
-/// Frequencies, bins, schedules: a weight of so many is in no order.
+/// True for frequencies, bins, schedules: a weight of this size is not ordered.
 static bool isMonotone(const FloatElements &elements) {
   if (!hasOneAxis(elements))
     return false;
@@ -190,7 +190,7 @@ static bool isMonotone(const FloatElements &elements) {
   return true;
 }
 
-/// 0, 1, 2 ...: the expectation of a distribution over bins.
+/// True for 0, 1, 2 ...: the expectation of a distribution over bins.
 static bool isCount(const FloatElements &elements) {
   if (!hasOneAxis(elements))
     return false;
@@ -200,7 +200,7 @@ static bool isCount(const FloatElements &elements) {
   return true;
 }
 
-/// One filter for every channel: blurs, derivatives, means.
+/// True for equal filters of all channels: blurs, derivatives, means.
 static bool repeatsFilter(const FloatElements &elements) {
   ArrayRef<int64_t> shape = elements.getShape();
   if (shape.size() < 3 || shape[0] < 2)
@@ -217,7 +217,8 @@ static bool repeatsFilter(const FloatElements &elements) {
   return true;
 }
 
-/// Overlapping windows over frequencies: nothing is negative, most is zero.
+/// True for overlapping windows over frequencies: no element is negative, most
+/// are zero.
 static bool isFilterBank(const FloatElements &elements) {
   int64_t zeros = 0;
   return allOf(elements,
@@ -240,14 +241,14 @@ struct Line {
 
 enum class Wave { No, Flat, Yes };
 
-/// Relative to the largest sum of three elements.
+/// The tolerance relative to the largest sum of three elements.
 constexpr double waveTolerance = 0.02;
 
 } // namespace
 
 /// True if x[i + 1] + x[i - 1] is the same multiple, at most twice, of x[i] all
-/// along a line, as it is at its element `at`. Where one table follows another
-/// there is a seam of two elements.
+/// along a line as at its element `at`. Two elements may differ, for the seam
+/// between two tables.
 static bool isWaveFrom(const Line &line, int64_t at, double peak) {
   if (line[at] == 0)
     return false;
@@ -262,7 +263,7 @@ static bool isWaveFrom(const Line &line, int64_t at, double peak) {
 }
 
 static Wave classifyLine(const Line &line) {
-  // The largest element of each third: one of them is at no seam.
+  // The largest element of each third: one of them is not at a seam.
   int64_t largest[3] = {1, line.size / 2, line.size - 2};
   double peak = 0, lo = line[0], hi = line[0];
   for (int64_t i = 0; i < line.size; ++i) {
@@ -354,7 +355,7 @@ StringRef describeFixedContents(const FloatElements &elements, ContentUse use) {
   return form;
 }
 
-/// A quotient of small integers, as far as fp32 tells.
+/// True for a quotient of small integers, within fp32's precision.
 static bool isFraction(double value) {
   constexpr double precision = 3e-7;
   constexpr int64_t maxBelow = 16;
@@ -384,7 +385,7 @@ bool isFormulaNumber(double number) {
          isFraction(size * M_PI) || isFraction(size * size * M_PI);
 }
 
-/// A number that somebody wrote down: 0.044715, 1.702.
+/// True for a number that was written by hand: 0.044715, 1.702.
 static bool isShortDecimal(double size) {
   constexpr double precision = 6e-8, maxDigits = 1e5;
   double digits = size * std::pow(10, 4 - std::floor(std::log10(size)));

@@ -1,4 +1,4 @@
-//===- ExportMetadata.cpp - What torch's exporter has noted ---------------===//
+//===- ExportMetadata.cpp - Metadata of torch's exporter ------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,7 +24,7 @@ std::optional<StringRef> getFxNode(Operation *node) {
   return getNodeMetadata(node, fxNodeKey);
 }
 
-/// The text between `open` and the bracket that closes it.
+/// The text between `open` and its closing bracket.
 static StringRef getBracketed(StringRef text, StringRef open) {
   size_t start = text.find(open);
   if (start == StringRef::npos)
@@ -40,7 +40,7 @@ static StringRef getBracketed(StringRef text, StringRef open) {
   return {};
 }
 
-/// Parts between the commas that are in no bracket.
+/// Splits the text at commas outside of brackets.
 static SmallVector<StringRef> splitArguments(StringRef text) {
   SmallVector<StringRef> parts;
   unsigned depth = 0;
@@ -85,7 +85,7 @@ SmallVector<StringRef> getFxOperands(StringRef call) {
   return names;
 }
 
-/// The text of `key` among metadata.
+/// The text of `key` in the metadata.
 static std::optional<StringRef> findText(ArrayAttr metadata, StringRef key) {
   for (Attribute property :
        metadata ? metadata.getValue() : ArrayRef<Attribute>()) {
@@ -143,7 +143,7 @@ FailureOr<llvm::StringMap<std::string>> findNextBuffers(GraphOp graph) {
       yield ? yield->getAttrOfType<DictionaryAttr>(attr::graph) : nullptr;
   if (!fields)
     return buffers;
-  // Lines as "div: BUFFER_MUTATION target='0._u'".
+  // The text has lines such as "div: BUFFER_MUTATION target='0._u'".
   auto text = findText(fields.getAs<ArrayAttr>("metadata_props"),
                        "pkg.torch.export.ExportedProgram.graph_signature");
   for (StringRef line : llvm::split(text.value_or(""), '\n')) {

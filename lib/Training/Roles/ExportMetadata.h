@@ -1,13 +1,13 @@
-//===- ExportMetadata.h - What torch's exporter has noted -------*- C++ -*-===//
+//===- ExportMetadata.h - Metadata of torch's exporter ----------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// torch's newer exporter writes beside each node the call that it was made for,
+// torch's newer exporter stores with each node the call that it was made for,
 // as in `%y : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor]
-// (args = (%x, %p_bias), kwargs = {})`, and beside values whether they are
+// (args = (%x, %p_bias), kwargs = {})`, and with values whether they are
 // parameters or buffers.
 //
 //===----------------------------------------------------------------------===//
@@ -30,20 +30,21 @@ inline constexpr llvm::StringLiteral outputKindKey =
 inline constexpr llvm::StringLiteral originalNameKey =
     "pkg.torch.onnx.original_node_name";
 
-/// The call; absent if the exporter was another one.
+/// The call; absent if another exporter was used.
 std::optional<llvm::StringRef> getFxNode(mlir::Operation *node);
 
-/// The argument at `index`, or of that name; absent if it is not given.
+/// The argument at `index`, or of that name; absent if there is none.
 std::optional<llvm::StringRef>
 getFxArgument(llvm::StringRef call, unsigned index, llvm::StringRef name);
 
 /// Names of the values that a call takes, without `%`.
 llvm::SmallVector<llvm::StringRef> getFxOperands(llvm::StringRef call);
 
-/// Buffers that the model updates, by the name of their next value: by the
-/// signature of torch's newer exporter, or by `mp-opt.next_buffers` of the
-/// model, a JSON object. Fails with an error if that is none of names, or names
-/// a value that no node computes or that does not fit its buffer.
+/// Buffers that the model updates, by the name of their next value: from the
+/// signature of torch's newer exporter, or from `mp-opt.next_buffers` of the
+/// model, a JSON object of names. Fails with an error if the object is
+/// malformed, names a value that no node computes, or a value that does not fit
+/// its buffer.
 mlir::FailureOr<llvm::StringMap<std::string>>
 findNextBuffers(onnxir::GraphOp graph);
 

@@ -16,8 +16,8 @@ using namespace mlir;
 
 namespace mp {
 
-/// The last but one of "['', 'encoder', 'encoder.norm', 'layer_norm']": the
-/// last is the call of the function itself.
+/// The last entry but one of "['', 'encoder', 'encoder.norm', 'layer_norm']":
+/// the last is the call of the function itself.
 static StringRef getInnermost(StringRef list) {
   SmallVector<StringRef> parts;
   list.trim("[] ").split(parts, ',');

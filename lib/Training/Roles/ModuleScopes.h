@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Exporters leave the path of the module that made a node: torch's newer one
-// in the metadata `pkg.torch.onnx.name_scopes`, its older one, and those of
-// Keras, in the node's name.
+// Exporters store the path of the module that made a node: torch's newer one in
+// the metadata `pkg.torch.onnx.name_scopes`, its older one, and those of Keras,
+// in the node's name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,10 +20,10 @@
 
 namespace mp {
 
-/// "encoder.layer.0.norm", where the node's module is known; else empty.
+/// For example "encoder.layer.0.norm"; empty if the node's module is unknown.
 std::string getModuleScope(mlir::Operation *node);
 
-/// The scope without the numbers that torch's older exporter puts behind a
+/// The scope without the numbers that torch's older exporter appends to a
 /// module that is called again: "encoder.layer_1" is "encoder.layer".
 std::string withoutCallNumbers(llvm::StringRef scope);
 
@@ -31,7 +31,7 @@ std::string withoutCallNumbers(llvm::StringRef scope);
 bool isTorchExport(mlir::Operation *op);
 
 /// True for names that exporters make up for constants of expressions
-/// ("onnx::Mul_12", "/attn/Constant_output_0", "val_3"), false for those that
+/// ("onnx::Mul_12", "/attn/Constant_output_0", "val_3"), false for names that
 /// the model's author gave to a parameter or buffer.
 bool isGeneratedName(llvm::StringRef name);
 

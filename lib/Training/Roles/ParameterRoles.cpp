@@ -1,4 +1,4 @@
-//===- ParameterRoles.cpp - Which constants are parameters ----------------===//
+//===- ParameterRoles.cpp - Roles of constants ----------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -79,11 +79,11 @@ public:
   std::vector<ParameterCandidate> run();
 
 private:
-  /// A value that is computed of a constant alone.
+  /// A value that is computed from a constant alone.
   struct Step {
     Value value;
     bool isPeriodic;
-    /// The constant's own use that it comes from; null at the start.
+    /// The use of the constant that leads to it; null at the start.
     OpOperand *origin;
   };
 
@@ -103,19 +103,19 @@ private:
   Block &block;
   Value loss;
   BatchFlow flow;
-  /// Values that the loss depends on, and those that its gradients reach.
+  /// Values that the loss depends on, and values that its gradients reach.
   llvm::DenseSet<Value> ancestors, reached;
   ValueMetadata metadata;
   std::vector<ParameterCandidate> found;
   std::vector<Step> queue;
-  /// Among constants, a product has made one number of the candidate.
+  /// True if a product with constants has reduced the candidate to one number.
   bool isSummedUp = false;
   llvm::DenseSet<std::pair<Value, OpOperand *>> seen;
 };
 
 } // namespace
 
-/// What a body holds counts as long as its node does.
+/// A node in a body counts if the node that holds the body does.
 bool RoleFinder::leadsTo(const llvm::DenseSet<Value> &values,
                          Operation *op) const {
   op = block.findAncestorOpInBlock(*op);
@@ -133,7 +133,7 @@ bool RoleFinder::meetsConstants(OpOperand &use) const {
   return true;
 }
 
-/// Floats, and integers that a QuantizeLinear rounds them to.
+/// True for floats, and for integers that a QuantizeLinear yields.
 static bool carriesWeights(Value value) {
   Operation *definer = value.getDefiningOp();
   bool isRounded = definer && isNode(definer) &&
@@ -146,7 +146,7 @@ void RoleFinder::push(Value value, Step from) {
     queue.push_back({value, from.isPeriodic, from.origin});
 }
 
-/// Yields of branches, and states and elements of loops.
+/// Follows yields of branches, and states and elements of loops.
 void RoleFinder::followRegions(OpOperand &use, Step from,
                                const RoleRules &rules,
                                ParameterCandidate &candidate) {
@@ -197,7 +197,8 @@ void RoleFinder::follow(OpOperand &use, Step from, const RoleRules &rules,
   WeightSlot slot = getWeightSlot(op, index);
   bool isElementwise =
       slot == WeightSlot::Summand || slot == WeightSlot::Factor;
-  // What is no element of the result ends here: the scale of a rounding.
+  // Operands that are not elements of the result end here, such as the scale of
+  // a rounding.
   bool isPassed = index == 0 || slot != WeightSlot::None;
   // A number among constants is part of their formula.
   bool isNumber = isElementwise && rules.isSingle() && op->getNumOperands() > 1;
@@ -216,7 +217,7 @@ void RoleFinder::follow(OpOperand &use, Step from, const RoleRules &rules,
   candidate.uses.back().origin = from.origin;
 }
 
-/// The exporter's word, and what no use shows.
+/// Applies the exporter's own kind, and facts that no single use shows.
 void RoleFinder::settle(ParameterCandidate &candidate,
                         std::optional<StringRef> kind) const {
   StringRef reason;
@@ -274,8 +275,8 @@ void RoleFinder::add(Operation *constant, Value value, StringRef name) {
   found.push_back(std::move(candidate));
 }
 
-/// Tables of as many elements whose squares make up one number are the sine and
-/// the cosine of the same angles, however few these are.
+/// Tables of equal size whose squares add up to one number are the sine and the
+/// cosine of the same angles, even if they are small.
 void RoleFinder::findCircles() {
   std::map<int64_t, SmallVector<std::pair<size_t, CircleTable>>> tables;
   for (auto [index, candidate] : llvm::enumerate(found)) {
@@ -310,7 +311,7 @@ std::vector<ParameterCandidate> RoleFinder::run() {
         add(op, value, initializer.getName());
     } else if (isNode(op) && isStandardOp(op, "Constant") && getElements(op) &&
                !op->hasAttr(mark::added)) {
-      // Those of an added loss have the mark.
+      // Constants of an added loss have the mark.
       add(op, op->getResult(0), onnxir::getValueName(op->getResult(0)));
     }
   });
@@ -323,7 +324,7 @@ std::vector<ParameterCandidate> findParameterRoles(GraphOp graph, Value loss) {
 }
 
 //===----------------------------------------------------------------------===//
-// What lies in front of a use
+// Values before a use
 //===----------------------------------------------------------------------===//
 
 /// The constant that `value` is, rearranged; null if it is computed.

@@ -1,4 +1,4 @@
-//===- RoleRules.cpp - The role that a place gives a constant -------------===//
+//===- RoleRules.cpp - Roles from positions -------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -46,12 +46,12 @@ RoleRules::RoleRules(const BatchFlow &flow, Operation *constant, StringRef name,
 }
 
 //===----------------------------------------------------------------------===//
-// What is around a site
+// Neighbours of a site
 //===----------------------------------------------------------------------===//
 
 Value RoleRules::getOther(const ParameterSite &site) const {
   Value found;
-  // The condition of Where is no element.
+  // The condition of Where is not an element.
   unsigned first = isStandardOp(site.node, "Where") ? 1 : 0;
   for (unsigned index = first; index < site.node->getNumOperands(); ++index) {
     Value operand = site.node->getOperand(index);
@@ -63,14 +63,14 @@ Value RoleRules::getOther(const ParameterSite &site) const {
 }
 
 namespace {
-/// What a value is made into, if nothing else.
+/// The functions that all uses of a value compute.
 struct Waves {
   bool sines = false, cosines = false;
   explicit operator bool() const { return sines || cosines; }
 };
 } // namespace
 
-/// Sines and cosines of `value`; none if anything else comes of it.
+/// Sines and cosines of `value`; none if it has other uses.
 static Waves findWaves(Value value) {
   SmallVector<Value> queue{value};
   llvm::DenseSet<Value> seen{value};
@@ -95,7 +95,7 @@ static Waves findWaves(Value value) {
   return found;
 }
 
-/// Where only one axis of `type` has more than one element.
+/// True if at most one axis has more than one element.
 static bool hasOneAxis(ArrayRef<int64_t> shape) {
   return llvm::count_if(shape, [](int64_t size) { return size != 1; }) <= 1;
 }
@@ -117,7 +117,7 @@ static bool isProduct(Value value) {
   return false;
 }
 
-/// True if the result's last axis has one element, as that of a layer with one
+/// True if the result's last axis has one element, as in a layer with one
 /// output.
 static bool hasOneColumn(Operation *node) {
   auto type = dyn_cast<RankedTensorType>(node->getResult(0).getType());
@@ -134,7 +134,7 @@ ParameterUse RoleRules::takeUnlessFixed(ContentUse use,
       elements ? describeFixedContents(*elements, use) : StringRef();
   if (fixed.empty())
     return take(role);
-  // An author's name: it might be a weight's first value.
+  // The author has named it: it might be a weight's initial value.
   bool isDoubtful = !isGenerated && fixed.contains("in order");
   if (isDoubtful && isParameter)
     return take(role);
@@ -176,8 +176,8 @@ ParameterUse RoleRules::judgeProduct(const ParameterSite &site) const {
   return use;
 }
 
-/// A number is a weight only where its author has named it, and its value is
-/// no formula's.
+/// A number is a weight only if its author has named it and its value does not
+/// belong to a formula.
 ParameterUse RoleRules::judgeSingle(const ParameterSite &site,
                                     WeightSlot slot) const {
   double number = (*elements)[0];
@@ -203,7 +203,7 @@ ParameterUse RoleRules::judgeSingle(const ParameterSite &site,
              : doubtfulNone("a number");
 }
 
-/// First values of weights, or a constant that was written out.
+/// Judges initial values of weights, or a constant that was written out.
 ParameterUse RoleRules::judgeUniform(const ParameterSite &site,
                                      WeightSlot slot) const {
   bool isScale = slot == WeightSlot::Factor;
@@ -246,7 +246,7 @@ ParameterUse RoleRules::judgeElementwise(const ParameterSite &site,
   if (flow.isRaw(other) && isStandardization &&
       hasOneAxis(elements->getShape())) {
     ParameterUse use = refuse("it standardizes an input", slot);
-    // Zeros and ones standardize nothing: they may be first values.
+    // Zeros and ones standardize nothing: they may be initial values.
     use.isDoubtful = uniform && !isGenerated;
     return use;
   }
@@ -261,8 +261,8 @@ ParameterUse RoleRules::judgeElementwise(const ParameterSite &site,
                                                : ParameterRole::Position);
 }
 
-/// Normalizations must be given a scale and a bias; an exporter writes ones and
-/// zeros where the model has none, or multiplies later.
+/// Normalizations require a scale and a bias; an exporter writes ones and zeros
+/// if the model has none, or multiplies later.
 ParameterUse RoleRules::judgeSlot(const ParameterSite &site, ParameterRole role,
                                   double neutral) const {
   bool isNeutral = uniform && *uniform == neutral && isGenerated;
@@ -277,7 +277,7 @@ ParameterUse RoleRules::judgeState() const {
   return takeUnlessFixed(ContentUse::Elementwise, ParameterRole::State);
 }
 
-/// True for what the nearest or largest of something is looked up by.
+/// True for indices that a search for the nearest or largest element yields.
 static bool isSearched(Value indices) {
   SmallVector<Value> queue{indices};
   llvm::DenseSet<Value> seen{indices};
@@ -298,7 +298,8 @@ static bool isSearched(Value indices) {
   return false;
 }
 
-/// A codebook that its own search picks from may be moved by averages.
+/// Judges a table. A codebook that its own search picks from may be updated by
+/// averages instead of gradients.
 ParameterUse RoleRules::judgeTable(const ParameterSite &site) const {
   ParameterUse use =
       takeUnlessFixed(ContentUse::Table, ParameterRole::Embedding);
@@ -307,11 +308,12 @@ ParameterUse RoleRules::judgeTable(const ParameterSite &site) const {
   return use;
 }
 
-/// A part of a longer sequence: a class token, registers; or padding.
+/// Judges a part of a longer sequence: a class token, registers; or padding.
 ParameterUse RoleRules::judgePart() const {
   if (isSingle())
     return refuse("a number", WeightSlot::Part);
-  // Exporters keep parameters in the main graph; a branch fills rows.
+  // Exporters keep parameters in the main graph; constants of a branch only
+  // fill rows.
   bool isInside = !isa<GraphOp>(constant->getParentOp());
   if (uniform && (isGenerated || isInside))
     return none("equal elements");
@@ -327,7 +329,7 @@ ParameterUse RoleRules::judge(const ParameterSite &site) const {
     return none("a running statistic");
   if (site.isPeriodic)
     return refuse("sines or cosines are made of it", slot);
-  // An exporter writes the bias that a layer lacks as zeros.
+  // If a layer has no bias, an exporter writes zeros.
   auto type =
       dyn_cast<RankedTensorType>(site.node->getOperand(site.operand).getType());
   bool isRepeated =

@@ -1,4 +1,4 @@
-//===- RoleRules.h - The role that a place gives a constant -----*- C++ -*-===//
+//===- RoleRules.h - Roles from positions -----------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,18 +16,18 @@
 
 namespace mp {
 
-/// Where something that is computed of a constant meets the batch.
+/// A place where a value computed from a constant meets the batch.
 struct ParameterSite {
   mlir::Operation *node = nullptr;
   unsigned operand = 0;
-  /// A sine or cosine lies between.
+  /// True if a sine or cosine lies between the constant and the node.
   bool isPeriodic = false;
 };
 
 /// Judges the sites of one constant.
 class RoleRules {
 public:
-  /// `isParameter`: the exporter says so.
+  /// `isParameter` is true if the exporter says so.
   RoleRules(const BatchFlow &flow, mlir::Operation *constant,
             llvm::StringRef name, bool isParameter);
 
@@ -47,9 +47,10 @@ private:
   ParameterUse judgeTable(const ParameterSite &site) const;
   ParameterUse judgePart() const;
   ParameterUse takeUnlessFixed(ContentUse use, ParameterRole role) const;
-  /// Not a parameter, for a reason that an exporter's word outweighs.
+  /// Refuses the role of a parameter for a reason that an exporter's statement
+  /// outweighs.
   ParameterUse refuse(const llvm::Twine &reason, WeightSlot slot) const;
-  /// The operand beside the site's that hangs on the batch.
+  /// The operand, other than the site's, that depends most on the batch.
   mlir::Value getOther(const ParameterSite &site) const;
 
   const BatchFlow &flow;

@@ -1,4 +1,4 @@
-//===- UseOwners.cpp - Whether a use is of the parameter's module ---------===//
+//===- UseOwners.cpp - Modules that own uses ------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,7 +30,7 @@ UseOwners::UseOwners(GraphOp graph) {
   }
 }
 
-/// A call names its parameters, merged or not.
+/// Finds the owner in a call, which names its parameters, merged or not.
 std::optional<UseOwner>
 UseOwners::findInCall(const ParameterCandidate &candidate,
                       const ParameterUse &use) const {
@@ -56,7 +56,7 @@ UseOwners::findInCall(const ParameterCandidate &candidate,
                   llvm::join(alike.empty() ? others : alike, ",")};
 }
 
-/// The module of a parameter of that name; absent where a name tells nothing.
+/// The module of a parameter of that name; absent if the name does not tell.
 static std::optional<std::string> getOwningModule(StringRef name,
                                                   bool isTorch) {
   if (isGeneratedName(name))
@@ -84,7 +84,7 @@ UseOwner UseOwners::find(const ParameterCandidate &candidate,
     return {};
   bool isPlaced = getNodeMetadata(use.node, "pkg.torch.onnx.name_scopes") ||
                   getNodeName(use.node).contains('/');
-  // A parameter of the model itself goes wherever it is passed.
+  // A parameter of the model itself may be passed anywhere.
   if (!isPlaced)
     return {owner->empty() ? UseOwner::Own : UseOwner::Unknown, {}};
   auto isNear = [&](Operation *node) {
@@ -92,7 +92,7 @@ UseOwner UseOwners::find(const ParameterCandidate &candidate,
     return isWithin(scope, *owner) || isWithin(*owner, scope);
   };
   // Results that a module computes from constants alone meet the batch in
-  // another module; the first reader tells the owner then.
+  // another module; the owner is then that of the first reader.
   Operation *reader = use.origin ? use.origin->getOwner() : use.node;
   bool isOwn =
       isNear(use.node) || (!getModuleScope(reader).empty() && isNear(reader));

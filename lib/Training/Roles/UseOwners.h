@@ -1,4 +1,4 @@
-//===- UseOwners.h - Whether a use is of the parameter's module -*- C++ -*-===//
+//===- UseOwners.h - Modules that own uses ----------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Exporters keep one initializer for equal ones, under the name of one of them.
-// The rest of the others' names tells whose a use is.
+// Remaining traces of the other names show which module a use belongs to.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ private:
   std::optional<UseOwner> findInCall(const ParameterCandidate &candidate,
                                      const ParameterUse &use) const;
 
-  /// Names in torch's calls by initializers, and all such names.
+  /// Names in torch's calls by initializer, and the set of all such names.
   llvm::StringMap<std::string> originals;
   llvm::StringSet<> known;
 };

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Operators whose operands are alike have a row in the first table. All others
-// answer by the names of their formal parameters, so that an operator that
-// comes later needs no row.
+// Operators with interchangeable operands have a row in the first table. For
+// all others, the slot follows from the name of the formal parameter, so a new
+// operator needs no row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ StringRef getFormalName(Operation *node, unsigned operand) {
 }
 
 static WeightSlot getSlotOfName(StringRef opType, StringRef formal) {
-  // The weights of a loss are its classes'.
+  // The weights of a loss belong to its classes.
   if (opType.contains("Loss") || opType.contains("CrossEntropy"))
     return WeightSlot::None;
   bool isNorm = opType.contains("Norm");
@@ -61,7 +61,7 @@ static WeightSlot getSlotOfName(StringRef opType, StringRef formal) {
   return WeightSlot::None;
 }
 
-/// What the operator computes tells it; absent if it does not.
+/// The slot that follows from the operator's function; absent if none does.
 static std::optional<WeightSlot> getSlotOfMath(const OperatorTraits &traits,
                                                unsigned operand) {
   switch (traits.math) {
@@ -86,7 +86,7 @@ static std::optional<WeightSlot> getSlotOfMath(const OperatorTraits &traits,
   return std::nullopt;
 }
 
-/// Products of matrices have two operands of equal standing.
+/// Both operands of a matrix product may be the weight.
 static std::optional<WeightSlot> getSlotOfProduct(Operation *node,
                                                   unsigned operand) {
   StringRef first = getFormalName(node, 0);

@@ -12,13 +12,13 @@
 
 namespace mp {
 
-/// What an operand of an operator is there for.
+/// The purpose of an operator's operand.
 enum class WeightSlot : uint8_t {
-  /// Nothing that is learned.
+  /// Not learned.
   None,
   /// A mean or variance that the node updates, or has learned before.
   Statistic,
-  // By the formal parameter's name.
+  // Slots that follow from the formal parameter's name.
   Weight,
   Bias,
   Scale,
@@ -32,28 +32,29 @@ enum class WeightSlot : uint8_t {
   Part,
 };
 
-/// Of the schema's formal parameter, or of the operator's row in the table.
+/// The slot of the schema's formal parameter, or of the operator's row in the
+/// table.
 WeightSlot getWeightSlot(mlir::Operation *node, unsigned operand);
 
 /// The name of the schema's formal parameter; empty if there is none.
 llvm::StringRef getFormalName(mlir::Operation *node, unsigned operand);
 
-/// True where a weight slides over its input.
+/// True if a weight slides over its input.
 bool isConvolution(mlir::Operation *node);
 
-/// True where integers of the batch become activations: they pick rows of a
-/// table of constants, or are multiplied out with a weight.
+/// True if integers of the batch become activations: they pick rows of a table
+/// of constants, or are multiplied with a weight.
 bool takesIndices(mlir::Operation *node, const BatchFlow &flow);
 
-/// A product of this node and operand multiplies each pair of numbers once:
-/// nothing is summed.
+/// True if a product of this node and operand multiplies each pair of numbers
+/// once, without a sum.
 bool isOuterProduct(mlir::Operation *node, unsigned operand);
 
-/// False for an operand that tells a type only.
+/// False for an operand that only gives a type.
 bool carriesElements(mlir::Operation *node, unsigned operand);
 
-/// The result has its operand's elements, each changed by itself or by a
-/// constant, maybe in another order.
+/// True if the result has its operand's elements, each changed by itself or by
+/// a constant, perhaps in another order.
 bool isRearranged(mlir::Operation *node);
 
 } // namespace mp

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What becomes of constants in a 16-bit type, and their conversion. Constants
-// are initializers, `Constant` and `ConstantOfShape`. Big ones are read where
-// they are mapped, once, and never copied: their conversion is an attribute
-// that is carried out while the model is written.
+// Checks how constants change when they are rounded to a 16-bit type, and
+// converts them. Constants are initializers, `Constant` and `ConstantOfShape`.
+// Large constants are read once, in their memory-mapped file, and never copied:
+// their conversion is an attribute that is applied while the model is written.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,18 +24,19 @@
 
 namespace mp {
 
-/// True for ops whose result is written in the model.
+/// True for ops whose result is stored in the model.
 bool isConstant(mlir::Operation *op);
 
 /// The element kind of "bf16" or "fp16"; absent for other names.
 std::optional<ElementKind> parseLowPrecision(llvm::StringRef name);
 
-/// What a pass's option says; if it is empty what the module has chosen
-/// (`mp.low`), else bf16. Fails with a diagnostic for any other name.
+/// Returns the type that a pass's option names. If the option is empty, this is
+/// the module's choice (`mp.low`), else bf16. Fails with a diagnostic for any
+/// other name.
 mlir::FailureOr<ElementKind> resolveLowPrecision(mlir::ModuleOp module,
                                                  llvm::StringRef option);
 
-/// The numbers that BFloat16 or Float16 holds.
+/// The range of numbers that BFloat16 or Float16 holds.
 struct LowLimits {
   explicit LowLimits(ElementKind low);
 
@@ -43,42 +44,43 @@ struct LowLimits {
   llvm::StringRef name;
   /// The greatest finite number and the least with full precision.
   double max, minNormal;
-  /// Of fp32 numbers: the least that becomes infinite, the greatest that
-  /// becomes zero. Ties round to even, so the former is included and the
-  /// latter too.
+  /// Limits of fp32 numbers: the least that becomes infinite and the greatest
+  /// that becomes zero. Ties round to even, so both limits are inclusive.
   float overflow, underflow;
   /// Half the distance from 1 to the number below it.
   double roundoffBelowOne;
 };
 
-/// What one reading of an fp32 constant tells.
+/// Statistics of the elements of an fp32 constant, from one pass over them.
 struct ConstantFacts {
-  /// The elements could be read.
+  /// True if the elements could be read.
   bool isKnown = false;
-  /// The finite elements lie in between; `lo > hi` if there is none.
+  /// The range of the finite elements; `lo > hi` if there are none.
   float lo = std::numeric_limits<float>::infinity();
   float hi = -std::numeric_limits<float>::infinity();
   int64_t elements = 0, infinities = 0, nans = 0, zeros = 0;
-  /// Finite elements that the 16-bit type cannot hold: they become infinite,
-  /// become zero, or keep fewer bits than it has.
+  /// Numbers of finite elements that the 16-bit type cannot hold: they become
+  /// infinite, become zero, or keep fewer bits than it has.
   int64_t overflows = 0, toZero = 0, toSubnormal = 0;
-  /// The greatest magnitude among those that become zero.
+  /// The greatest magnitude of the elements that become zero.
   float largestToZero = 0;
-  /// Constants of several elements: the RMS of the changes by rounding to 16
-  /// bit, by their RMS, as far as it is more than normal numbers lose.
+  /// For constants of several elements: the RMS of the changes by rounding to
+  /// 16 bit over the RMS of the elements, as far as it exceeds the loss of
+  /// normal numbers.
   float roundingError = 0;
 
   float getMaxMagnitude() const { return std::max(-lo, hi); }
-  /// Every element that is not zero becomes zero.
+  /// True if every element that is not zero becomes zero.
   bool vanishes() const { return toZero && toZero + zeros == elements; }
-  /// Too small as a whole for the type: a layer scale of 1e-6 in fp16.
+  /// True if the constant is too small for the type, e.g. a layer scale of 1e-6
+  /// in fp16.
   bool losesDigits() const { return roundingError > 0x1p-10f; }
   bool fits() const {
     return isKnown && !overflows && !vanishes() && !losesDigits();
   }
 };
 
-/// Reads `values`; adds up over several calls.
+/// Adds `values` to the statistics; may be called several times.
 void scanElements(llvm::ArrayRef<float> values, const LowLimits &limits,
                   ConstantFacts &facts);
 
@@ -90,8 +92,8 @@ struct LowBounds {
 };
 LowBounds scanLowElements(llvm::ArrayRef<char> bytes, ElementKind kind);
 
-/// The facts of fp32 constants, each read once: what has been read stays with
-/// the constant as `mp.range`, for the passes that come later.
+/// The facts of fp32 constants. Each constant is read once; its facts stay with
+/// it as `mp.range`, for later passes.
 class ConstantRange {
 public:
   explicit ConstantRange(ElementKind low) : low(low), limits(low) {}
@@ -102,8 +104,8 @@ public:
   /// several elements of a factor by more than 2^-10 of their RMS. Constants
   /// whose elements cannot be read do not fit.
   bool fits(mlir::Operation *constant);
-  /// What stands against it, e.g. "constant 'k' holds 70000, fp16 ends at
-  /// 65504"; empty if it fits.
+  /// The reason why it does not fit, e.g. "constant 'k' holds 70000, fp16 ends
+  /// at 65504"; empty if it fits.
   std::string explain(mlir::Operation *constant);
 
   const LowLimits &getLimits() const { return limits; }
@@ -114,25 +116,25 @@ private:
   llvm::DenseMap<mlir::Operation *, ConstantFacts> known;
 };
 
-/// The bound of `mp.clamp`, if the constant has one.
+/// The bound in `mp.clamp`, if the constant has one.
 std::optional<double> getClamp(mlir::Operation *constant);
 
-/// What the constant holds, without its TensorProto fields; null for a
+/// The value of the constant, without its TensorProto fields; null for a
 /// ConstantOfShape of zeros and for values of another form.
 mlir::Attribute getHeldValue(mlir::Operation *constant);
 
-/// `value` with its elements in another float type, rounded to nearest even
-/// after finite ones beyond `clamp` have become it; big ones as
-/// #onnx.cast_elements. Null for elements of another form.
+/// Converts the elements of `value` to another float type, rounded to nearest
+/// even. Finite elements beyond `clamp` become `clamp` first. Large values
+/// become #onnx.cast_elements. Null for elements of another form.
 mlir::TypedAttr convertElements(mlir::TypedAttr value, mlir::Type elementType,
                                 std::optional<double> clamp = std::nullopt);
 
 /// Gives a constant's result another float type (or the same, to clamp it) by
-/// converting what the op holds, clamped if it is marked so. False, and
-/// nothing is changed, if the op's form does not allow it.
+/// converting its value, clamped if the constant is marked so. Returns false,
+/// without changes, if the op's form does not allow it.
 bool convertConstant(mlir::Operation *constant, mlir::Type elementType);
 
-/// A number as messages have it: "70000", "-3.40282e+38".
+/// Formats a number for messages: "70000", "-3.40282e+38".
 std::string formatNumber(double number);
 
 } // namespace mp

@@ -1,16 +1,16 @@
-//===- FloatSignature.h - How a node's float types hang together -*- C++
-//-*-===//
+//===- FloatSignature.h - Type variable of a node ---------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A node's precision is one type variable of its schema: that of its first
-// float operand (for attention also that of its values, which runtimes want in
-// the same type). This file finds it and what is bound to it. A few operands
-// never change type whatever the schema admits: those an op updates in place,
-// statistics, coordinates, and shape data (OperandRole).
+// Finds the type variable that is a node's precision, and the operands and
+// results bound to it. It is the variable of the first float operand (for
+// attention, also that of its values, which runtimes want in the same type). A
+// few operands never change type, even if the schema allows it: operands that
+// an op updates in place, statistics, coordinates, and shape data
+// (OperandRole).
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,15 +25,15 @@
 
 namespace mp {
 
-/// Schemas of the nodes of one scope: one look-up per operator and opset. Not
-/// to be kept while opset imports change.
+/// Schemas of the nodes of one scope, with one look-up per operator and opset.
+/// The cache must not be kept while opset imports change.
 class SchemaCache {
 public:
   struct Entry {
     /// Null for ops that no schema describes.
     const OpSchema *schema = nullptr;
     const OpFamily *family = nullptr;
-    /// The op is used at an opset from before its first version.
+    /// True if the op is used at an opset from before its first version.
     bool isExtension = false;
   };
 
@@ -46,7 +46,7 @@ private:
   llvm::DenseMap<const void *, Entry> entries;
 };
 
-/// The primary type variable of a node, as the node stands now.
+/// The primary type variable of a node, in the node's present form.
 class FloatSignature {
 public:
   FloatSignature() = default;
@@ -56,15 +56,16 @@ public:
   explicit operator bool() const { return formal; }
   /// The element type bound to the variable.
   ElementKind getKind() const { return kind; }
-  /// Operands and results bound to the variable, by their index.
+  /// Indices of the operands and results that are bound to the variable.
   llvm::ArrayRef<unsigned> getOperands() const { return operands; }
-  /// The formal inputs that are bound to the variable, or go along with it.
+  /// Indices of the formal inputs that are bound to the variable, or must have
+  /// its type.
   llvm::SmallVector<unsigned, 2> getFormalInputs() const;
   bool hasOperand(unsigned index) const;
   bool hasResult(unsigned index) const;
 
-  /// Why the variable cannot be bound to a 16-bit type at any opset; empty if
-  /// nothing but the schema's type constraints can stand against it.
+  /// The reason why the variable cannot be bound to a 16-bit type at any opset;
+  /// empty if only the schema's type constraints can prevent it.
   llvm::StringRef getObstacle() const { return obstacle; }
   /// True for variadic parameters of which each value has its own type.
   bool hasIndependentTypes() const {
@@ -90,7 +91,7 @@ private:
   /// The formal parameter of the first float operand.
   const FormalParameter *formal = nullptr;
   unsigned formalIndex = 0;
-  /// Another parameter whose variable goes along; mostly null.
+  /// Another parameter whose variable gets the same type; mostly null.
   const FormalParameter *companion = nullptr;
   ElementKind kind = ElementKind::Undefined;
   llvm::SmallVector<unsigned, 4> operands;

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What no list can know of a node: that a value which it would hold in 16 bit
-// is proved to overflow, is made of a constant that does, or is what keeps a
-// division or a logarithm from zero and would vanish. Only finite numbers
+// Finds nodes that need fp32 because of their data, which no list of operators
+// can express. Such a node would hold a 16-bit value that is proved to
+// overflow, that is made of a constant that overflows, or that guards a
+// division or a logarithm against zero and would vanish. Only finite numbers
 // count: infinities, NaNs and signs are the same in 16 bit.
 //
 //===----------------------------------------------------------------------===//
@@ -20,13 +21,13 @@
 
 namespace mp {
 
-/// Why nodes must stay fp32, one reason each: the first that is found.
+/// The reasons why nodes must stay fp32; a node keeps the first that is found.
 class Hazards {
 public:
   void add(mlir::Operation *node, std::string reason) {
     reasons.try_emplace(node, std::move(reason));
   }
-  /// Empty if nothing stands against 16 bit.
+  /// Empty if no hazard prevents 16 bit.
   llvm::StringRef lookup(mlir::Operation *node) const {
     auto it = reasons.find(node);
     return it == reasons.end() ? llvm::StringRef() : it->second;
@@ -36,8 +37,8 @@ private:
   llvm::DenseMap<mlir::Operation *, std::string> reasons;
 };
 
-/// Of all nodes of `scope` (a graph or a specialized function) and its
-/// subgraphs, seen as they stand now.
+/// Analyzes all nodes of `scope` (a graph or a specialized function) and its
+/// subgraphs in their present form.
 Hazards findHazards(mlir::Operation *scope, RangeAnalysis &ranges,
                     ElementKind low);
 

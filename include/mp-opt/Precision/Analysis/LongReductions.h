@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An accumulator with p bits of precision stalls at 2^p ones: 256 in bf16,
-// 2048 in fp16. Runtimes differ in what they accumulate in, so that sums of
-// more elements must be fp32 nodes. Contractions are exempt: all accumulate
-// them in fp32. So are normalizations and softmaxes, whose sums are inside.
+// An accumulator with p bits of precision stalls at 2^p ones: 256 in bf16, 2048
+// in fp16. Runtimes use different accumulators, so sums of more elements must
+// be fp32 nodes. Contractions are exempt, because all runtimes accumulate them
+// in fp32, and so are normalizations and softmaxes, whose sums are internal.
 //
-// Extents that the model does not tell count as too long for reductions over
-// whole axes, and as short for pools: their windows are, and what a network's
-// last pool is left with.
+// Unknown extents count as too long for reductions over whole axes, and as
+// short for pools: windows are small, and so are the images of a network's last
+// pool.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ namespace mp {
 
 struct LongReduction {
   mlir::Operation *node;
-  /// "accumulates 70000 elements, bf16 counts to 256".
+  /// For example "accumulates 70000 elements, bf16 counts to 256".
   std::string reason;
 };
 

@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The number of products (contractions) on the way from the inputs of a model
-// to a value. Values before the first product are data as the user has them:
-// levels, coordinates and times, whose differences matter more than their
-// magnitude, and which no 16-bit product has rounded yet.
+// Counts the products (contractions) between the inputs of a model and a value.
+// Values before the first product are the user's data: levels, coordinates and
+// times. Their differences matter more than their magnitude, and no 16-bit
+// product has rounded them yet.
 //
-// One forward fixed point over the module (Graph/RisingLevels.h), through
-// control flow and calls of specialized functions.
+// The analysis is one forward fixed point over the module
+// (Graph/RisingLevels.h), through control flow and calls of specialized
+// functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,13 +28,13 @@ namespace mp {
 enum class ProductDepth : uint8_t {
   /// Constants, parameters, sizes, random numbers and truth values.
   Constant,
-  /// Rows of tables of such values, which inputs choose: embeddings.
+  /// Rows of tables of such values, chosen by inputs: embeddings.
   Row,
-  /// Made of inputs (floats, or integers as floats) without a product.
+  /// Computed from inputs (floats, or integers as floats) without a product.
   Input,
-  /// Made by one product of such values.
+  /// Computed by one product of such values.
   FirstProduct,
-  /// Made by products of products, or by nodes of which nothing is known.
+  /// Computed by products of products, or by unknown nodes.
   Deep,
 };
 
@@ -42,7 +43,7 @@ public:
   explicit ProductDepths(const ValueFlow &flow);
 
   ProductDepth lookup(mlir::Value value) const { return levels.lookup(value); }
-  /// The greatest among the node's results.
+  /// The greatest depth of the node's results.
   ProductDepth lookup(mlir::Operation *node) const;
 
 private:

@@ -1,14 +1,14 @@
-//===- RangeAnalysis.h - Between which numbers a value lies -----*- C++ -*-===//
+//===- RangeAnalysis.h - Intervals of values --------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Intervals of constants, and of what flows from them through operators whose
-// meaning bounds their result. Computed in double, on demand, each value once.
-// What is not known stays unknown: graph inputs, what a loop carries, results
-// of operators without a rule.
+// Computes intervals of constants, and of values that are computed from them by
+// operators whose definition bounds their result. Intervals are computed in
+// double, on demand, once per value. Everything else is unknown: graph inputs,
+// loop-carried values, and results of operators without a rule.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,20 +21,21 @@
 
 namespace mp {
 
-/// What is known of all elements of a value that are not NaN.
+/// Facts about all elements of a value that are not NaN.
 struct Interval {
-  /// No element is less or greater; infinite where an element may be so.
+  /// Bounds of all elements; infinite if an element may be.
   double lo = -std::numeric_limits<double>::infinity();
   double hi = std::numeric_limits<double>::infinity();
-  /// For certain some element is at most, some is at least this.
+  /// Some element is certainly at most `minAtMost`, and some is at least
+  /// `maxAtLeast`.
   double minAtMost = std::numeric_limits<double>::infinity();
   double maxAtLeast = -std::numeric_limits<double>::infinity();
-  /// Every element is an integer.
+  /// True if every element is an integer.
   bool isInteger = false;
 
-  /// Bounds that are not known to be reached.
+  /// Makes bounds that are not known to be reached.
   static Interval within(double lo, double hi, bool isInteger = false);
-  /// Bounds that are reached.
+  /// Makes bounds that are reached.
   static Interval exactly(double lo, double hi, bool isInteger = false);
 
   bool isBounded() const { return std::isfinite(lo) && std::isfinite(hi); }
@@ -43,20 +44,19 @@ struct Interval {
   double getMaxMagnitude() const {
     return std::max(std::fabs(lo), std::fabs(hi));
   }
-  /// The greatest magnitude that an element has for certain; 0 if none.
+  /// The greatest magnitude that some element certainly has; 0 if none.
   double getReached() const;
-  /// The range of the elements of both.
+  /// The range of the elements of both intervals.
   Interval join(const Interval &other) const;
-  /// The same without what is known to be reached.
+  /// The same bounds, not known to be reached.
   Interval withoutWitness() const { return within(lo, hi, isInteger); }
 };
 
 class RangeAnalysis;
 
-/// The ranges of a node's operands, as a rule asks for them. An operand whose
-/// range is still to be computed counts as unknown, and the rule is asked
-/// again later; so a rule that needs not ask for a big weight spares reading
-/// it.
+/// The ranges of a node's operands, on demand. If the range of an operand is
+/// not computed yet, it counts as unknown, and the rule is called again later.
+/// A rule that does not ask for a large weight avoids reading it.
 class OperandRanges {
 public:
   OperandRanges(mlir::Operation *op, unsigned result, RangeAnalysis &analysis,
@@ -83,14 +83,14 @@ using RangeRule = Interval (*)(const OperandRanges &in);
 /// The rule of a standard operator; null if there is none.
 RangeRule getRangeRule(llvm::StringRef opType);
 
-/// What a value's type says of it.
+/// The range that a value's type implies.
 Interval getRangeOfType(mlir::Type type);
 
 class RangeAnalysis {
 public:
   explicit RangeAnalysis(ConstantRange &constants) : constants(constants) {}
 
-  /// The range of `value`; that of a clamped constant is the clamped one.
+  /// The range of `value`, after clamping if it is a clamped constant.
   const Interval &get(mlir::Value value);
   ConstantRange &getConstants() { return constants; }
 

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Operators alone do not tell how many digits a value needs; its readers do.
-// Searches backward from readers that turn a small relative error into a large
-// absolute one:
+// The number of digits that a value needs does not follow from its operator,
+// but from its readers. The analysis searches backward from readers that turn a
+// small relative error into a large absolute one:
 //
 //  - an angle (Sin, Cos): the error of a phase of 1000 rad is 1000 times as
 //    large. fp32 up to and including the product, unless the phase is small;
 //  - an integer (Cast to more than 16 bits, or to 8 of values that no deep
-//    product has made), a value of which the whole part is subtracted, and
+//    product has made), a value whose whole part is subtracted, and
 //    coordinates (boxes, grids, regions of interest): fp32 elementwise, and
 //    including products that are arithmetic on positions;
 //  - a choice (ArgMin, ArgMax, TopK, Equal) between results of the first
@@ -20,7 +20,7 @@
 //  - a difference that may be near zero and whose logarithm, root, reciprocal
 //    or quotient is taken: fp32 operands.
 //
-// And forward from what proves a loss:
+// It searches forward from nodes that certainly lose digits:
 //
 //  - a constant that is added or subtracted, or the mean of a
 //    BatchNormalization, which is large compared with the spread that follows
@@ -29,9 +29,9 @@
 //  - repeated multiplication by factors near one;
 //  - in fp16, products of integers of unknown range.
 //
-// Products of products (Deep) are most of a model's work. Where the readers
-// ask for more than a tenth of it, these products stay 16 bit, and the result
-// names them so that a warning can say it.
+// Products of products (Deep) are most of a model's work. If keeping them for
+// the readers would cost more than a tenth of it, these products stay 16 bit,
+// and the result lists them so that a warning can name them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,14 +43,14 @@
 namespace mp {
 
 struct SensitiveValues {
-  /// Why nodes must stay fp32.
+  /// The reasons why nodes must stay fp32.
   Hazards hazards;
   /// Products that stay 16 bit because of their cost, in order, with the
   /// reason that would keep them fp32.
   std::vector<std::pair<mlir::Operation *, std::string>> costly;
 };
 
-/// Searches all scopes of the module, as they stand now.
+/// Searches all scopes of the module in their present form.
 SensitiveValues findSensitiveValues(mlir::ModuleOp module,
                                     RangeAnalysis &ranges, ElementKind low);
 

@@ -5,23 +5,24 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Sizes, indices and positions are exact or wrong: bf16 has no 257, fp16 no
-// 2049. Float arithmetic on them is found from both ends:
+// Sizes, indices and positions are either exact or wrong: bf16 has no 257, fp16
+// no 2049. Float arithmetic on them is found from both ends:
 //
-//  - from where it starts: integers that come from Shape, Size, Range, CumSum,
+//  - from its sources: integers that come from Shape, Size, Range, CumSum,
 //    NonZero, a loop's counter, argmax-like ops or integer inputs of more than
-//    8 bits, as floats, for as long as they meet nothing but each other and
-//    constants. Sin, Cos and what looks
-//    up a table end that: their results are bounded. A product of one column
-//    and one row is arithmetic too, any other contraction makes data;
-//  - from where it ends: values of which every use ends in an integer or in an
-//    operand that holds sizes (Resize's scales, Range's ends), up to the
-//    contraction that they may come from. Values that contractions have made
-//    are data if they end in an integer of 8 bits - that is quantization - or
-//    in the angle of a Sin or Cos.
+//    8 bits, as floats, as long as they are only combined with each other and
+//    with constants. Sin, Cos and look-ups in tables end the arithmetic: their
+//    results are bounded. A product of one column and one row is arithmetic
+//    too; any other contraction makes data;
+//  - from its destinations: values whose uses all end in an integer or in an
+//    operand that holds sizes (Resize's scales, Range's ends), back to the
+//    contraction that they may come from. Results of contractions are data if
+//    they end in an integer of 8 bits, which is quantization, or in the angle
+//    of a Sin or Cos.
 //
-// Both follow values through If, Loop, Scan, captures and calls of functions. A
-// comparison makes no data into sizes, even if it decides an If.
+// Both searches follow values through If, Loop, Scan, captures and calls of
+// functions. A comparison does not turn data into sizes, even if it decides an
+// If.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A state of a Loop or Scan is added to, or otherwise computed with, on its way
-// to its next value; each rounding on this way is repeated in every iteration.
-// The nodes on the way are those of a cycle of the dataflow: a strongly
+// A state of a Loop or Scan is added to, or otherwise computed with, until it
+// becomes its next value; each rounding on this path is repeated in every
+// iteration. The nodes of the path form a cycle of the dataflow: a strongly
 // connected component of the values, through control flow and calls, that
 // contains a node which computes. Several states may share a cycle (a sum and
-// its compensation). A product (contraction) ends the way, as it computes its
+// its compensation). A product (contraction) ends the path, as it computes its
 // result anew from all elements.
 //
 // Linear in the number of uses.
@@ -35,7 +35,7 @@ class StateCycles {
 public:
   explicit StateCycles(const ValueFlow &flow);
 
-  /// A state of the value's cycle; null for values of no cycle.
+  /// A state of the value's cycle; null if the value is in no cycle.
   mlir::Value getState(mlir::Value value) const { return states.lookup(value); }
   /// The nodes of cycles, in the order of the module.
   llvm::ArrayRef<mlir::Operation *> getNodes() const { return nodes; }

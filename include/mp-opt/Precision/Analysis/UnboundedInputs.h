@@ -5,15 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Nothing is known of what a graph's float input reaches. fp16 holds most
-// inputs, but the square of 256 is beyond it, and so is a sum of many numbers.
-// What is looked for: products of an input with itself (Gram matrices among
-// them), even powers, sums of squares, and sums of more than 64 elements, as
-// far as data movement, sums, choices and factors of known range lead from the
-// input; and 16-bit nodes that compute these, or read them on the same ways.
+// Finds arithmetic on graph inputs that may overflow fp16. The range of a float
+// input is unknown. fp16 holds most inputs, but 256 squared is beyond it, and
+// so is a sum of many numbers. The analysis looks for products of an input with
+// itself (Gram matrices among them), even powers, sums of squares, and sums of
+// more than 64 elements. It follows the input through data movement, sums,
+// choices and factors of known range. It also finds 16-bit nodes that compute
+// these, or read them along such a path.
 //
-// A bound, a normalization, a root, a division by what is computed, and a
-// contraction with weights end the way: what comes behind is an activation.
+// A bound, a normalization, a root, a division by a computed value, and a
+// contraction with weights end the path: the values after them are activations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,17 +28,17 @@
 namespace mp {
 
 struct UnboundedPower {
-  /// A node that is assigned 16 bit and that no rule for nodes speaks of.
+  /// A node that is assigned 16 bit and that no rule for nodes mentions.
   mlir::Operation *node;
   mlir::Value input;
 };
 
-/// In the order of the nodes. The graph has its precisions assigned, and no
-/// type has changed.
+/// Finds the powers in the order of the nodes. The graph has its precisions
+/// assigned, but no type has changed.
 std::vector<UnboundedPower> findUnboundedPowers(onnxir::GraphOp graph,
                                                 RangeAnalysis &ranges);
-/// The same of a graph without precisions, where `isLow` tells which nodes are
-/// 16 bit in what was made of it.
+/// The same for a graph without precisions; `isLow` tells which of its nodes
+/// are 16 bit in the converted graph.
 std::vector<UnboundedPower>
 findUnboundedPowers(onnxir::GraphOp graph, RangeAnalysis &ranges,
                     llvm::function_ref<bool(mlir::Operation *)> isLow);

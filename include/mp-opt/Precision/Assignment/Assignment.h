@@ -7,17 +7,18 @@
 //
 // Two rules decide the nodes between allow (16 bit) and deny (f32).
 //
-// Minimum cut: of all assignments the one that moves the fewest bytes, each
-// value counted with 2 or 4 bytes an element, and with 6 more where it is cast
-// (once, however many want it). The cost is submodular, so that one maximum
-// flow over the free nodes finds it (Kolmogorov and Zabih 2004). Ties go to
-// fp32. Held fixed beside the lists: f32 where no allowed op is near; f32 where
-// rounding an operand could do more harm than a rounding does, unless the
-// operand is 16 bit anyway.
+// Minimum cut: of all assignments, this rule finds the one that moves the
+// fewest bytes. Each value counts 2 or 4 bytes per element, and 6 more if it is
+// cast (once, for any number of users). The cost is submodular, so one maximum
+// flow over the free nodes finds the minimum (Kolmogorov and Zabih 2004). Ties
+// go to fp32. Besides the nodes on the lists, two kinds of nodes are fixed to
+// f32: those with no allowed op nearby, and those where rounding an operand
+// could do more harm than one rounding usually does, unless the operand is 16
+// bit anyway.
 //
-// First operand: one pass forward; promote takes the widest operand, follow
-// the first. Constants and parameters do not vote; what only depends on them
-// is decided by one pass backward, from its users.
+// First operand: one pass forward; promote takes the widest operand, follow the
+// first. Constants and parameters do not vote; nodes that depend only on them
+// are decided by one pass backward, from their users.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,19 +39,19 @@ struct AssignmentOptions {
   AssignmentRule rule = AssignmentRule::MinimumCut;
   /// Sizes of symbolic dimensions.
   DimensionSizes dimensions;
-  /// A connected 16-bit region that saves less than this part of its bytes
-  /// (percent, after what its casts move) stays f32; absent: allowed ops are
-  /// worth their casts.
+  /// A connected 16-bit region that saves less than this percentage of its
+  /// bytes (after subtracting the traffic of its casts) stays f32. If absent,
+  /// allowed ops are always worth their casts.
   std::optional<double> minSaving;
   /// A constant that both 16-bit and f32 nodes use is stored in both types if
-  /// the 16-bit form has at most this many bytes, else cast at use.
+  /// the 16-bit form has at most this many bytes; otherwise it is cast.
   int64_t maxWeightCopy = 4096;
-  /// Compare the minimum cut with every other assignment; for tests.
+  /// Compares the minimum cut with every other assignment; for tests.
   bool proveOptimum = false;
 };
 
-/// Why a node has its precision: a text, and the values of the places in it
-/// (#mp.precision); null if there is no reason yet.
+/// The reason for a node's precision: a text, and the values of its
+/// placeholders (#mp.precision); null if there is no reason yet.
 struct DecisionReason {
   mlir::StringAttr text;
   mlir::ArrayAttr values;
@@ -60,24 +61,24 @@ struct DecisionReason {
 
 struct NodePrecision {
   enum State : uint8_t {
-    /// No fp32 values whose type could be chosen: left alone.
+    /// The node has no fp32 values whose type could be chosen.
     Other,
     F32,
     Low,
   };
   mlir::Operation *node;
   OpClass opClass;
-  /// The class comes from a built-in list, or from none.
+  /// True if the class comes from a built-in list, or if there is none.
   bool isBuiltin = false;
-  /// A rule for nodes, not a list of operators, gives the class.
+  /// True if a rule for nodes, not a list of operators, gives the class.
   bool isOverride = false;
   State state = Other;
   DecisionReason reason;
-  /// Of nodes with several type slots, the state of each.
+  /// The state of each slot, for nodes with several type slots.
   llvm::SmallVector<State, 0> slots;
 };
 
-/// The reason of a follow op that is fp32 only because its operand is.
+/// The reason for a follow op that is fp32 only because its operand is.
 inline constexpr llvm::StringLiteral followsF32 = "its first operand is f32";
 
 struct Assignment {
@@ -85,8 +86,9 @@ struct Assignment {
   /// Bytes of all float values and casts.
   int64_t cost = 0;
 
-  /// `nodes` are all nodes of the module's scopes (Functions.h) in order, with
-  /// their classes. Fails only where a proof is asked for.
+  /// Assigns a precision to `nodes`: all nodes of the module's scopes
+  /// (Functions.h) in order, with their classes. Fails only if a proof is
+  /// requested.
   static llvm::Expected<Assignment> compute(mlir::ModuleOp module,
                                             mlir::Type lowType,
                                             std::vector<NodePrecision> nodes,

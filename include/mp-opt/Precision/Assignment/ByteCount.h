@@ -1,4 +1,4 @@
-//===- ByteCount.h - What values take in memory -----------------*- C++ -*-===//
+//===- ByteCount.h - Sizes of values in bytes -------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,16 +13,17 @@
 namespace mp {
 
 struct ByteCount {
-  /// Stops at the greatest number instead of overflowing.
+  /// Saturates at the greatest number instead of overflowing.
   uint64_t bytes = 0;
-  /// A dimension is not known: ValueSizes stands in, or a default.
+  /// True if a dimension is unknown and replaced by ValueSizes or a default.
   bool isDynamic = false;
-  /// No tensor, or of elements of no fixed width: `bytes` is 0.
+  /// True if it is not a tensor, or if elements have no fixed width: `bytes` is
+  /// 0 then.
   bool isUnknown = false;
 };
 
-/// The bytes of a value of `type`, or of one of its shape with elements of
-/// `elementType`; an unknown dimension counts for defaultDimension.
+/// The bytes of a value of `type`, or of a value of its shape with elements of
+/// `elementType`. An unknown dimension counts as defaultDimension.
 ByteCount countBytes(mlir::Type type);
 ByteCount countBytes(mlir::Type type, mlir::Type elementType);
 /// The bytes of a value, exact for a static shape.

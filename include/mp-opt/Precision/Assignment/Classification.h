@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Applies a policy to a graph, and takes out what no policy may have in 16
-// bit: control flow, calls, sequences, values that a training algorithm takes
-// by name. Between a node's own override and the lists stands what the safety
-// analyses have marked: shape arithmetic, hazards, decomposed ops.
+// Applies a policy to a graph, and excludes nodes that can never be 16 bit:
+// control flow, calls, sequences, values that a training algorithm takes by
+// name. The marks of the safety analyses (shape arithmetic, hazards, decomposed
+// ops) override the lists, and a node's own override beats the marks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,17 +29,18 @@ struct NodeClass {
   mlir::Operation *node;
   OpClass opClass;
   llvm::StringRef reason;
-  /// The class comes from a built-in list, or from none.
+  /// True if the class comes from a built-in list, or if there is none.
   bool isBuiltin = false;
-  /// The policy allows the node, the graph does not.
+  /// True if the policy allows the node, but the graph does not.
   bool overruled = false;
-  /// The class is that of a rule for nodes, which beats the safety analyses.
+  /// True if a rule for nodes, which beats the safety analyses, gives the
+  /// class.
   bool isOverride = false;
-  /// Where the user asked for a class; empty if nobody did.
+  /// The place where the user asked for a class; empty if there is none.
   llvm::StringRef place = {};
 };
 
-/// What all scopes of a module share; collected once.
+/// Names that all scopes of a module share; collected once.
 struct ModuleNames {
   explicit ModuleNames(mlir::ModuleOp module)
       : functions(module), training(collectTrainingNames(module)) {}

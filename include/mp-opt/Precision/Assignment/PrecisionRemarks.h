@@ -1,4 +1,4 @@
-//===- PrecisionRemarks.h - Why a node has its precision --------*- C++ -*-===//
+//===- PrecisionRemarks.h - Reasons for precisions --------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,20 +20,20 @@ enum class RemarkOutcome {
   Passed,
   /// The node is allowed 16 bit, but stays fp32.
   Missed,
-  /// The node stays fp32, as it should.
+  /// The node stays fp32, as intended.
   Analysis,
 };
 
 /// Emits a remark of category `mp-precision` at `node`, with the arguments
 /// Node, From, To, Reason and Bytes (of its results in precision `to`). Reasons
-/// of one text are one Reason; the `values` of this one (#mp.precision) are
-/// arguments of their own: a Cost for each number, a Name for each name. Costs
-/// nothing if remarks are off.
+/// with the same text are one Reason. The `values` of this reason
+/// (#mp.precision) are separate arguments: a Cost for each number, a Name for
+/// each name. Costs nothing if remarks are off.
 void emitPrecisionRemark(mlir::Operation *node, RemarkOutcome outcome,
                          llvm::StringRef to, llvm::StringRef reason,
                          mlir::ArrayAttr values = {});
 
-/// The same at a constant: what of its elements became of the conversion.
+/// The same for a constant: how its elements changed in the conversion.
 void emitConstantRemark(mlir::Operation *constant, RemarkOutcome outcome,
                         llvm::StringRef to, llvm::StringRef reason);
 
@@ -41,7 +41,7 @@ void emitConstantRemark(mlir::Operation *constant, RemarkOutcome outcome,
 /// written).
 void emitCastRemark(mlir::Operation *cast);
 
-/// `wanted by node 'a' (Softmax-13) and 2 more`: the users of a cast.
+/// Describes the users of a cast: `wanted by node 'a' (Softmax-13) and 2 more`.
 std::string describeCastUsers(mlir::Operation *cast);
 
 } // namespace mp

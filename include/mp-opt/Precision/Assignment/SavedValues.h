@@ -1,13 +1,13 @@
-//===- SavedValues.h - What is kept for the backward pass -------*- C++ -*-===//
+//===- SavedValues.h - Values kept for the backward pass --------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The forward pass of a graph that trains is what its losses and its other
-// results are computed from. Values of it that nodes behind it read must be
-// kept in memory until then; most of a training step's memory is these.
+// The forward pass of a training graph computes its losses and its other
+// results. Its values that later nodes read must be kept in memory until then;
+// they take most of the memory of a training step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,15 +22,15 @@ namespace mp {
 
 struct SavedValue {
   mlir::Value value;
-  /// The uses behind the forward pass, in no order.
+  /// The uses after the forward pass, in no particular order.
   llvm::SmallVector<mlir::OpOperand *, 2> uses;
 };
 
 struct SavedValues {
   /// Nodes of the forward pass; empty for graphs that do not train.
   llvm::DenseSet<mlir::Operation *> forward;
-  /// In the order of the graph, its inputs first. Parameters, states and
-  /// constants are no such values, nor what is computed from these alone; sizes
+  /// Saved values in the order of the graph, its inputs first. Parameters,
+  /// states, constants and values computed from these alone do not count; sizes
   /// need not be kept.
   std::vector<SavedValue> values;
 };

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The three phases of a graph that trains. Forward is what its losses and its
-// other results are computed from; backward what gradients of parameters are
-// computed from beside that; the rest is the optimizer: updates, and what they
-// need that gradients do not, such as decay and counters. A graph trains if it
-// has mp.gradient or mp.update, or nodes that update values in place.
+// A training graph has three phases. The forward pass computes the losses and
+// the other results; the backward pass adds the nodes that compute gradients of
+// parameters; the rest is the optimizer: updates, and the nodes that only they
+// need, such as decay and counters. A graph trains if it has mp.gradient or
+// mp.update, or nodes that update values in place.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ public:
   static TrainingPhases compute(onnxir::GraphOp graph);
 
   bool trains() const { return !forward.empty(); }
-  /// Of a node, or of the node of the graph whose body holds it.
+  /// The phase of a node, or of the node of the graph whose body holds it.
   TrainingPhase lookup(mlir::Operation *op) const;
 
 private:
@@ -43,7 +43,7 @@ private:
   llvm::DenseSet<mlir::Operation *> forward, backward;
 };
 
-/// Operands, and what regions capture.
+/// The operands, and the values that regions capture.
 llvm::SetVector<mlir::Value> getAllInputs(mlir::Operation *op);
 
 } // namespace mp

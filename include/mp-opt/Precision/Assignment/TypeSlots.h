@@ -1,4 +1,4 @@
-//===- TypeSlots.h - What must share one float type -------------*- C++ -*-===//
+//===- TypeSlots.h - Values that share a float type -------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,11 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // A type slot is a set of operands, results and region values of one op that
-// have one float type whatever that type is. An ordinary node has one slot,
-// its float signature. A result of If has a slot with what its branches yield,
-// a state of Loop or Scan one with its start, its body's argument, what the
-// body yields and the result; so have a function's arguments and results with
-// those of its calls, and the elements of a sequence or an optional.
+// always share one float type. An ordinary node has one slot, its float
+// signature. A result of If shares a slot with the values that its branches
+// yield. A state of Loop or Scan has a slot with its initial value, its body's
+// argument, the value that the body yields and the result. A function's
+// arguments and results share slots with those of its calls, and so do the
+// elements of a sequence or an optional.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,9 +24,9 @@
 namespace mp {
 
 /// The float type (16, 32 or 64 bits) of a tensor, of the tensors in a
-/// sequence, or of what an optional holds; null for every other type.
+/// sequence, or of an optional's contents; null for every other type.
 mlir::Type getFloatElement(mlir::Type type);
-/// The same type around another float type.
+/// The same type with another float type inside.
 mlir::Type withFloatElement(mlir::Type type, mlir::Type elementType);
 /// True if getFloatElement is fp32.
 bool holdsF32(mlir::Type type);
@@ -39,10 +40,10 @@ struct TypeSlot {
   llvm::SmallVector<mlir::OpOperand *, 2> yields;
   /// Undefined if nothing in the slot is a float.
   ElementKind kind = ElementKind::Undefined;
-  /// Why the slot cannot be 16 bit at any opset; empty if only the types that
-  /// the schema admits can stand against it.
+  /// The reason why the slot cannot be 16 bit at any opset; empty if only the
+  /// types that the schema admits can prevent it.
   llvm::StringRef obstacle;
-  /// The values need not have one type, but keep those that they have.
+  /// True if the values need not have one type, but keep their own types.
   bool isIndependent = false;
 
   /// Formal parameters that must admit the type.
@@ -56,7 +57,7 @@ struct TypeSlot {
   };
   llvm::SmallVector<Formal, 2> formals;
 
-  /// True if `schema`, of whatever version, lets the slot be `low`.
+  /// True if `schema`, of any version, lets the slot be `low`.
   bool admits(const OpSchema &schema, ElementKind low) const;
   /// The first opset from `schema` on at which the slot can be `low`; 0 if
   /// there is none.
@@ -67,17 +68,17 @@ struct TypeSlot {
 using TypeSlots = llvm::SmallVector<TypeSlot, 1>;
 
 /// True for control flow, and for nodes that move tensors in and out of
-/// sequences and optionals: they compute nothing, so that their types may be
-/// what their neighbours want.
+/// sequences and optionals: they compute nothing, so their types may follow
+/// their neighbours.
 bool joinsTypes(mlir::Operation *op);
 
-/// The slots of an op; none for ops that keep their types whatever happens.
-/// Those of one op always come in the same order.
+/// The slots of an op; empty for ops that always keep their types. The slots of
+/// one op always come in the same order.
 TypeSlots getTypeSlots(mlir::Operation *op, const OpSchema *schema,
                        const FunctionTable &functions);
 
 /// The element type that mp-assign has given the slot of this number; null if
-/// it has given none.
+/// there is none.
 mlir::Type getAssignedType(mlir::Operation *op, unsigned slot);
 
 } // namespace mp

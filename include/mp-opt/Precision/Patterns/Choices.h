@@ -1,4 +1,4 @@
-//===- Choices.h - Who was chosen -------------------------------*- C++ -*-===//
+//===- Choices.h - Comparisons with chosen elements -------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,11 +7,11 @@
 //
 // Gradients of maxima ask which elements the maximum is equal to:
 //   y = ReduceMax(x);  isChosen = Equal(x, Unsqueeze(y))
-// If one side is rounded and the other is not, nothing is equal, and the
-// gradient is zero. So the comparison reads what the node read, and what it
-// yielded, both as they were there. The same goes for differences:
+// If only one side is rounded, nothing is equal, and the gradient is zero. The
+// comparison therefore reads the node's operand and its result exactly as the
+// node read and yielded them. The same applies to differences:
 //   y = ReduceLogSumExp(x);  share = Exp(Sub(x, y))
-// of which not much is left where both are large.
+// since most digits of a difference cancel where both terms are large.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@ struct Choice {
   llvm::SmallVector<mlir::Operation *, 2> movements;
 };
 
-/// Those in `scope` and its subgraphs, in order.
+/// The choices in `scope` and its subgraphs, in order.
 std::vector<Choice> findChoices(mlir::Operation *scope, ChoiceKind kind);
 
 } // namespace mp

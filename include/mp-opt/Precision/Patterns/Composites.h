@@ -1,16 +1,16 @@
-//===- Composites.h - Nodes that stand for one op ---------------*- C++ -*-===//
+//===- Composites.h - Decomposed operators ----------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Exporters spell out normalizations, softmaxes and losses node by node; what
-// holds for the op - that it runs in fp32 inside - must hold for its pieces. A
-// composite is found by dataflow: a reduction of a pointwise function of x
-// whose result meets x again. What the function and the broadcast are tells its
-// name, always that of an ONNX or com.microsoft op, so that a policy can be
-// asked:
+// Exporters expand normalizations, softmaxes and losses into single nodes;
+// properties of the op, such as computing in fp32 inside, must hold for these
+// nodes. A composite is found by dataflow: a reduction of a pointwise function
+// of x whose result meets x again. The function and the broadcast determine its
+// name, which is always that of an ONNX or com.microsoft op, so that a policy
+// can be looked up:
 //
 //   LayerNormalization, GroupNormalization, InstanceNormalization,
 //   MeanVarianceNormalization   x minus its mean, over its deviation
@@ -23,10 +23,11 @@
 //   Sigmoid, Softplus, Sinh     an exponential until it is bounded again
 //   SoftmaxGrad_13, LayerNormalizationGrad (com.microsoft)
 //
-// Scale and bias behind a normalization are no part of it: what is normalized
-// is of size one, so that they lose no more than any product in 16 bit, which
-// is how frameworks' own mixed models are written, and the form that runtimes
-// know when they fuse the nodes again. Between the reductions they are a part.
+// Scale and bias after a normalization do not belong to it. Normalized values
+// are of size one, so scale and bias lose no more than any product in 16 bit.
+// Mixed-precision models of frameworks are written in this form, and runtimes
+// recognize it when they fuse the nodes again. Scale and bias between the
+// reductions belong to the composite.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,13 +39,13 @@
 namespace mp {
 
 struct Composite {
-  /// The op that the nodes stand for.
+  /// The op that the nodes implement.
   llvm::StringRef domain, opType;
-  /// In the order of the graph; no node is in two composites.
+  /// Nodes in the order of the graph; no node is in two composites.
   std::vector<mlir::Operation *> nodes;
 };
 
-/// The composites of a scope - a graph or a specialized function - and its
+/// The composites of a scope (a graph or a specialized function) and its
 /// subgraphs, in the order of their first nodes.
 std::vector<Composite> findComposites(mlir::Operation *scope);
 

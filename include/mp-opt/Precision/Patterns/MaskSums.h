@@ -5,22 +5,23 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A softmax does not see what is added to all elements of a row, so a row that
-// is masked as a whole by -10000 has the probabilities of its scores. Not so in
-// 16 bit: beside -10000 bf16 has room for multiples of 64 only, fp16 for
-// multiples of 8, and the scores are gone. So a sum of a mask and of something
-// else must be fp32, and what is made of it must be, up to the softmax.
+// A softmax does not change if the same number is added to all elements of a
+// row, so a row that is masked as a whole by -10000 has the probabilities of
+// its scores. In 16 bit this fails: near -10000, bf16 only has multiples of 64
+// and fp16 multiples of 8, and the scores are lost. A sum of a mask and another
+// value must therefore be fp32, and so must the values computed from it, up to
+// the softmax.
 //
-// Which sums. A mask is what flows from a constant, by movement, choice,
-// addition and by products with what comes from no contraction: scores come
-// from one. The sum loses scores if 16 bit steps by a quarter or more beside
-// the constant (32 in bf16, 256 in fp16), and fp32 does not lose them too:
-// beside -1e9 and the lowest fp32 its steps are 64 and more, so that the row
-// comes out even in any precision. What scores reach is their range where that
-// is less than 32, else 32.
+// Affected sums. A mask is a value that flows from a constant through movement,
+// choice, addition and products with values that no contraction has made:
+// scores come from a contraction. The sum loses scores if 16 bit steps by a
+// quarter or more near the constant (32 in bf16, 256 in fp16), and fp32 does
+// not lose them too: near -1e9 and the lowest fp32 number its steps are 64 and
+// more, so that the row comes out even in any precision. Scores are assumed to
+// reach the limits of their range if these are below 32, else 32.
 //
-// Infinite elements leave nothing of a score. Where a mask is chosen instead of
-// the score there is no sum. Attention ops add masks in their own way.
+// Infinite elements leave nothing of a score. If a mask is chosen instead of
+// the score, there is no sum. Attention ops add masks in their own way.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +34,8 @@ namespace mp {
 
 struct MaskSum {
   mlir::Operation *node;
-  /// "sum with a mask of -10000 ('c'), beside which bf16 steps by 64".
+  /// For example "sum with a mask of -10000 ('c'), beside which bf16 steps by
+  /// 64".
   std::string reason;
 };
 

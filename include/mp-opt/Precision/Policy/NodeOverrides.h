@@ -1,4 +1,4 @@
-//===- NodeOverrides.h - What the user says about nodes ---------*- C++ -*-===//
+//===- NodeOverrides.h - Rules for single nodes -----------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Finds the nodes that the rules of a policy select: by name, regular
-// expression, region, condition or metadata. A name, and what a node's own
-// metadata asks for, beat the other rules; two rules of one rank that want
-// different things of a node are an error, and so is one that selects nothing.
+// expression, region, condition or metadata. Names and requests in a node's own
+// metadata beat the other rules. Two rules of one rank with different classes
+// for a node are an error, and so is a rule that selects nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,22 +35,23 @@ public:
 
 private:
   llvm::DenseMap<mlir::Operation *, const NodeRule *> rules;
-  /// Rules that nodes make themselves, in their metadata.
+  /// Rules from the nodes' own metadata.
   std::vector<std::unique_ptr<NodeRule>> own;
 
   friend class OverrideFinder;
 };
 
-/// The nodes on a path from `from` to `to`, each the name of nodes or of a
-/// value, with both ends. Fails with a diagnostic if an end does not exist or
-/// there is no path.
+/// The nodes on a path from `from` to `to`, including both ends; each is the
+/// name of nodes or of a value. Fails with a diagnostic if an end does not
+/// exist or there is no path.
 mlir::FailureOr<std::vector<mlir::Operation *>>
 findRegion(mlir::ModuleOp module, const NodeRule &rule);
 
-/// True if the conditions of `rule` hold for a node. What is not known does
-/// not hold.
+/// True if the conditions of `rule` hold for a node. A condition about an
+/// unknown property does not hold.
 bool holds(const NodeRule &rule, mlir::Operation *node);
-/// Fails if no version of the rule's operator has what a condition asks about.
+/// Fails if no version of the rule's operator has the property that a condition
+/// tests.
 mlir::LogicalResult checkConditions(const NodeRule &rule, mlir::ModuleOp module,
                                     const SchemaRegistry &schemas);
 

@@ -1,4 +1,4 @@
-//===- Policy.h - What the user and the field want in 16 bit ----*- C++ -*-===//
+//===- Policy.h - Classes of operators --------------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The policy gives every operator a class: a built-in profile per 16-bit type,
-// over it the user's lists of operators. It is a value; it knows nothing of
-// graphs. What the user says about nodes is for NodeOverrides.
+// overridden by the user's lists of operators. It is a value and does not
+// depend on a graph. NodeOverrides handles the user's rules for nodes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@
 
 namespace mp {
 
-/// A class of the built-in profile, and why an operator has it.
+/// A class of the built-in profile, and the reason for it.
 struct ProfileClass {
   OpClass opClass;
   llvm::StringRef reason;
@@ -37,7 +37,7 @@ std::optional<ProfileClass> getProfileClass(ElementKind low,
                                             llvm::StringRef domain,
                                             llvm::StringRef opType);
 
-/// The built-in profile as lists, with the domain in front of each name.
+/// The built-in profile as lists, with the domain before each name.
 OperatorLists getProfileLists(ElementKind low);
 
 /// Operators by name, each with the entry of a list that claims it.
@@ -50,7 +50,8 @@ public:
   };
   using EmitErrorFn = llvm::function_ref<mlir::InFlightDiagnostic()>;
 
-  /// Fails for an operator on two lists or twice on one. `lists` must stay.
+  /// Fails if an operator is on two lists or twice on one. `lists` must outlive
+  /// the table.
   mlir::LogicalResult add(const OperatorLists &lists, EmitErrorFn emitError);
   const Claim *lookup(llvm::StringRef domain, llvm::StringRef opType) const;
 
@@ -68,38 +69,39 @@ class PrecisionPolicy {
 public:
   using EmitErrorFn = OperatorTable::EmitErrorFn;
 
-  /// Fails with a diagnostic for an unknown precision, an operator on two
-  /// lists or twice on one, and an allowed one where nothing may change.
+  /// Fails with a diagnostic for an unknown precision, for an operator on two
+  /// lists or twice on one, and for an allowed operator if the policy is
+  /// float32.
   static mlir::FailureOr<PrecisionPolicy> create(PolicyOptions options,
                                                  EmitErrorFn emitError);
 
-  /// A class and where it comes from.
+  /// A class and its origin.
   struct Verdict {
     OpClass opClass;
     llvm::StringRef reason;
-    /// From the built-in lists, or on none.
+    /// True if it comes from the built-in lists, or if there is none.
     bool isBuiltin = false;
-    /// The place where the user asked for it; empty if nobody did.
+    /// The place where the user asked for it; empty if there is none.
     llvm::StringRef place;
   };
 
   const PolicyOptions &getOptions() const { return *options; }
   ElementKind getLowKind() const { return lowKind; }
-  /// The policy is float32: every node is denied.
+  /// True if the policy is float32, which denies every node.
   bool changesNothing() const { return isFloat32; }
 
-  /// The class of an operator, by the user's lists or the built-in ones.
+  /// The class of an operator from the user's lists or the built-in ones.
   Verdict classifyOp(llvm::StringRef domain, llvm::StringRef opType) const;
 
-  /// Fails if an operator on a list is neither known to `schemas` nor the
-  /// type of a custom op in `module`, naming the nearest known one.
+  /// Fails if an operator on a list is neither known to `schemas` nor the type
+  /// of a custom op in `module`; the error names the nearest known one.
   mlir::LogicalResult checkOperators(mlir::ModuleOp module,
                                      const SchemaRegistry &schemas) const;
 
 private:
   mlir::LogicalResult setPrecision(EmitErrorFn emitError);
 
-  /// Where the tables' strings live, at one address for good.
+  /// The owner of the tables' strings, whose addresses never change.
   std::shared_ptr<const PolicyOptions> options;
   ElementKind lowKind = ElementKind::BFloat16;
   bool isFloat32 = false;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Options of a policy as `#mp.policy` and back, without loss: a module that is
-// written after any pass and read again goes on as it would have.
+// Converts options of a policy to `#mp.policy` and back, without loss: a module
+// that is written after any pass and read again continues in the same way.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +17,10 @@
 
 namespace mp {
 
-/// `lowType` is that of the policy: f16 or bf16. Warnings are left out.
+/// `lowType` is that of the policy: f16 or bf16. Warnings are omitted.
 PolicyAttr writePolicy(mlir::Type lowType, const PolicyOptions &options);
 
-/// Fails with an error at the module if it has no policy, or one with rules
-/// that are none.
+/// Fails with an error at the module if it has no policy, or an invalid one.
 mlir::FailureOr<PrecisionPolicy> readPolicy(mlir::ModuleOp module);
 
 } // namespace mp

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Collects what flags, list files, gaudi_config.json and a policy in YAML say.
-// All of them speak with one voice: what one says another may repeat but not
-// contradict.
+// Collects settings from flags, list files, gaudi_config.json and a policy in
+// YAML. All sources are equal: one may repeat a setting of another, but not
+// contradict it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,31 +21,31 @@
 
 namespace mp {
 
-/// Reads all that `request` names, and keeps the texts in it. Errors name file
-/// and line.
+/// Reads all files that `request` names, and keeps their texts in it. Errors
+/// name file and line.
 llvm::Expected<PolicyOptions> loadPolicy(PolicyRequest &request);
 
 /// The names that a policy may have instead of a file.
 llvm::ArrayRef<llvm::StringLiteral> getKerasPolicies();
 
-/// One operator a line, `#` starts a comment.
+/// Adds a list file: one operator a line, `#` starts a comment.
 llvm::Error addListFile(llvm::StringRef text, llvm::StringRef file,
                         OpClass opClass, PolicyOptions &options);
-/// The operator lists of optimum-habana's gaudi_config.json.
+/// Adds the operator lists of optimum-habana's gaudi_config.json.
 llvm::Error addGaudiConfig(llvm::StringRef text, llvm::StringRef file,
                            PolicyOptions &options);
-/// A policy with every notion; examples/policies/policy.yaml shows them.
+/// Adds a YAML policy; examples/policies/policy.yaml shows all of its keys.
 llvm::Error addPolicyYAML(llvm::StringRef text, llvm::StringRef file,
                           PolicyOptions &options);
-/// The policy that the model holds in its metadata, if one is asked for.
+/// Adds the policy in the model's metadata, if one is requested.
 llvm::Error addModelPolicy(mlir::ModuleOp module, PolicyOptions &options);
 
-/// Sets the precision; fails if it is another already.
+/// Sets the precision; fails if it is already set to another one.
 llvm::Error setPrecision(llvm::StringRef precision, llvm::StringRef place,
                          PolicyOptions &options);
 
-/// Prints the policy in the form that addPolicyYAML reads, with the lists that
-/// are built in, and where each entry comes from as a comment.
+/// Prints the policy in the form that addPolicyYAML reads, including the
+/// built-in lists, with the origin of each entry as a comment.
 void printPolicy(const PrecisionPolicy &policy, llvm::raw_ostream &os);
 
 } // namespace mp

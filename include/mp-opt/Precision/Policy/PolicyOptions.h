@@ -1,12 +1,12 @@
-//===- PolicyOptions.h - What a user says about precision -------*- C++ -*-===//
+//===- PolicyOptions.h - Options of a policy --------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Everything a user can say, as a value. Each word knows its place: the flag
-// ("--allow") or the line of the file ("ops.txt:3") that it comes from.
+// All settings that a user can make, as a value. Each entry knows its origin: a
+// flag ("--allow") or the line of a file ("ops.txt:3").
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@
 
 namespace mp {
 
-/// A word and where it stands.
+/// A text and its origin.
 struct PolicyEntry {
   std::string text;
   std::string place;
@@ -60,13 +60,13 @@ struct NodeCondition {
   };
   std::string subject;
   Comparison comparison = Equal;
-  /// One value, or the elements of a list.
+  /// A single value, or the elements of a list.
   std::vector<std::string> values;
   bool isList = false;
   std::string place;
 };
 
-/// Gives a class to the nodes that it selects.
+/// A rule that gives a class to the nodes that it selects.
 struct NodeRule {
   enum Kind : uint8_t {
     /// `text` is the name of a node.
@@ -87,36 +87,37 @@ struct NodeRule {
   std::vector<NodeCondition> conditions;
   std::string place;
 
-  /// "'head/.*' in --deny-node", "the region from 'a' to 'b' at p.yaml:4".
+  /// For example "'head/.*' in --deny-node", "the region from 'a' to 'b' at
+  /// p.yaml:4".
   std::string describe() const;
 };
 
 struct PolicyOptions {
-  /// "bf16", "fp16", or "float32", for which nothing changes; the default,
-  /// bf16, if nobody says.
+  /// "bf16", "fp16", or "float32", which changes nothing; bf16 if absent.
   std::optional<PolicyEntry> precision;
   OperatorLists operators;
-  /// In the place of the built-in lists; empty lists if there are to be none.
+  /// Replaces the built-in lists; empty lists mean that there are none.
   std::optional<OperatorLists> defaults;
   std::vector<NodeRule> rules;
-  /// The key under which nodes say in their metadata what they want.
+  /// The key under which nodes request a class in their metadata.
   std::optional<PolicyEntry> nodeMetadata;
   /// The key of the model's metadata that holds more of this policy.
   std::optional<PolicyEntry> modelMetadata;
 
-  /// For later stages: the assignment rule, the percentage of its bytes
-  /// that a 16-bit region must save, sizes of symbolic dimensions, whether the
-  /// opset may be raised, whether it is an error that a wish cannot be granted.
+  /// Settings for later stages: the assignment rule, the percentage of its
+  /// bytes that a 16-bit region must save, sizes of symbolic dimensions,
+  /// whether the opset may be raised, and whether an unfulfilled request is an
+  /// error.
   std::optional<PolicyEntry> assign, minSaving;
   /// "NAME=SIZE".
   std::vector<PolicyEntry> dims;
   std::optional<bool> raiseOpset, strict;
 
-  /// What the user should know but need not change.
+  /// Remarks for the user that need no change.
   std::vector<std::string> warnings;
 };
 
-/// "in --deny", "at ops.txt:3".
+/// For example "in --deny", "at ops.txt:3".
 std::string describePlace(llvm::StringRef place);
 
 } // namespace mp

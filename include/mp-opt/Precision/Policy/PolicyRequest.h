@@ -1,13 +1,13 @@
-//===- PolicyRequest.h - What flags say about precision ---------*- C++ -*-===//
+//===- PolicyRequest.h - Flags of a policy ----------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One table says which flag of mp-opt, and which option of passes, fills which
-// member of a request. Tools read flags by it, passes and pipelines have their
-// options from it, and pipelines are printed by it.
+// One table maps flags of mp-opt and options of passes to members of a request.
+// Tools read flags with it, passes and pipelines get their options from it, and
+// it prints pipelines.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,9 +23,9 @@
 
 namespace mp {
 
-/// What flags and pass options say, files still by their names.
+/// The values of flags and pass options; files are still names.
 struct PolicyRequest {
-  /// "bf16", "fp16", or empty for what the files say.
+  /// "bf16", "fp16", or empty to use the files' setting.
   std::string precision;
   std::vector<std::string> allow, deny, promote;
   std::vector<std::string> allowFiles, denyFiles, promoteFiles;
@@ -39,8 +39,8 @@ struct PolicyRequest {
   /// as it may be a pipe.
   std::map<std::string, std::string> texts;
 
-  /// The names of all files. What is no file, a policy of Keras, say, may be
-  /// among them.
+  /// The names of all files. Names that are not files, e.g. a policy of Keras,
+  /// may be among them.
   std::vector<std::string> getFiles() const;
 };
 
@@ -54,9 +54,9 @@ struct PolicyField {
   std::string PolicyRequest::*text = nullptr;
   std::vector<std::string> PolicyRequest::*list = nullptr;
   bool PolicyRequest::*isOn = nullptr;
-  /// The flag takes several values at once: "--allow=Gelu,Erf".
+  /// True if the flag takes several values at once: "--allow=Gelu,Erf".
   bool hasCommas = false;
-  /// Values name files that are read.
+  /// True if values name files that are read.
   bool namesFiles = false;
 };
 

@@ -1,4 +1,4 @@
-//===- TorchNames.h - ONNX ops behind the names of torch --------*- C++ -*-===//
+//===- TorchNames.h - ONNX ops of torch functions ---------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,9 +16,9 @@
 
 namespace mp {
 
-/// The ONNX ops that a function of torch becomes: none if it is always
-/// written as ops that stand for other functions too; absent if nobody knows
-/// the name. A name that ends in '_' is the function in place.
+/// The ONNX ops that a function of torch becomes: empty if it is always written
+/// as ops that other functions use too; absent if the name is unknown. A name
+/// that ends in '_' is the in-place function.
 std::optional<llvm::ArrayRef<const char *>>
 getTorchOperators(llvm::StringRef name);
 
