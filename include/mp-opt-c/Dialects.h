@@ -5,20 +5,20 @@
 |*                                                                            *|
 |*===----------------------------------------------------------------------===*|
 |*                                                                            *|
-|* For compilers: models as modules of MLIR in a context of yours. The names  *|
-|* begin with mlir, as those of MLIR's C API do.                              *|
+|* For compilers: models as modules of MLIR in a context of the caller. Names *|
+|* begin with mlir, as in MLIR's C API.                                       *|
 |*                                                                            *|
-|* Where the context comes from: MLIR knows types by addresses, so that a     *|
-|* process must have one MLIR. libmp-opt.so has the functions of mlir-c/IR.h, *|
-|* Pass.h, Diagnostics.h, BuiltinAttributes.h, BuiltinTypes.h, Interfaces.h,  *|
-|* Support.h and Transforms.h, over the libMLIR.so that it was linked with:   *|
-|* link it alone, and make the MlirContext by its mlirContextCreate. One of   *|
-|* the same libMLIR.so is as good; one of another MLIR (of a static program,  *|
-|* of MLIR's Python package) ends in undefined behaviour. The headers below   *|
-|* mlir-c/ are those of that MLIR (libmlir-22-dev); its C API is not stable,  *|
-|* so that programs are compiled anew for another version, and refuse to      *|
-|* start with it until then. The library in the Python package has none of    *|
-|* this.                                                                      *|
+|* The origin of the context matters: MLIR identifies types by addresses, so  *|
+|* a process must have only one MLIR. libmp-opt.so contains the functions of  *|
+|* mlir-c/IR.h, Pass.h, Diagnostics.h, BuiltinAttributes.h, BuiltinTypes.h,   *|
+|* Interfaces.h, Support.h and Transforms.h, based on the libMLIR.so that it  *|
+|* was linked with. Link it alone, and create the MlirContext with its        *|
+|* mlirContextCreate. A context of the same libMLIR.so works too; one of      *|
+|* another MLIR (of a static program, of MLIR's Python package) causes        *|
+|* undefined behavior. The headers below mlir-c/ are those of that MLIR       *|
+|* (libmlir-22-dev). Its C API is not stable, so programs must be recompiled  *|
+|* for another version, and do not start with it until then. The library in   *|
+|* the Python package has none of this.                                       *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 
@@ -41,22 +41,23 @@ MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(Runtime, runtime);
 MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(Kernel, kernel);
 MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(Device, device);
 
-/** These, those of MLIR that lowering goes through, and what lowering asks of
- *  their operations. Does nothing for a null registry. */
+/** Registers these dialects, the dialects of MLIR that lowering uses, and the
+ *  interfaces of their operations that lowering needs. Does nothing for a null
+ *  registry. */
 MP_OPT_API void mlirMPOptRegisterAllDialects(MlirDialectRegistry registry);
 
-/** A model as a module of the onnx dialect, in a context that gets the dialects
- *  it lacks. `content` is that of a file in any form that mp-opt reads, and is
- *  copied; `name` says which form, as a file's does, and may be null; external
- *  data lie beside the file that it would be. Errors go to the context's
- *  handlers as well. The caller destroys the module, which is null after a
- *  failure. */
+/** Imports a model as a module of the onnx dialect, into a context to which
+ *  missing dialects are added. `content` is that of a file in any form that
+ *  mp-opt reads, and is copied. `name` may be null; it determines the form, as
+ *  the name of a file does, and the folder of external data. Errors also go to
+ *  the context's handlers. The caller destroys the module, which is null after
+ *  a failure. */
 MP_OPT_API mp_opt_status mlirMPOptImport(MlirContext context,
                                          const void *content, size_t size,
                                          const char *name, MlirModule *module);
 
-/** The bytes of an ONNX file. Fails where operations are none of ONNX, and
- *  where tensors belong into a data file of their own. */
+/** The bytes of an ONNX file. Fails if operations are not part of ONNX, or if
+ *  tensors must be stored in a separate data file. */
 MP_OPT_API mp_opt_status mlirMPOptExport(MlirModule module,
                                          mp_opt_bytes **bytes);
 

@@ -5,9 +5,9 @@
 |*                                                                            *|
 |*===----------------------------------------------------------------------===*|
 |*                                                                            *|
-|* Passes and pipelines for a pass manager in a context of yours; Dialects.h  *|
-|* says where that must come from. What passes find goes to the handlers of   *|
-|* the context, and mlirPassManagerRunOnOp says whether they have failed.     *|
+|* Passes and pipelines for a pass manager in a context of the caller. See    *|
+|* Dialects.h for the origin of that context. Errors go to the handlers of    *|
+|* the context, and mlirPassManagerRunOnOp returns if passes have failed.     *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 
@@ -30,15 +30,15 @@
 extern "C" {
 #endif
 
-/** Passes and pipelines become known by name, to mlirParsePassPipeline too.
- *  May be called again, by any thread. */
+/** Registers passes and pipelines by name, also for mlirParsePassPipeline. May
+ *  be called repeatedly, by any thread. */
 MP_OPT_API void mlirMPOptRegisterAllPasses(void);
 
 /** Adds the pass or pipeline `name` ("mp-classify", "mp-mixed-precision") with
- *  `options` as mlir-opt takes them ("precision=fp16 distribute"), which may be
- *  null. Registers all of them. Fails, and adds nothing, for a name or options
- *  that there are not; what is wrong with a value of a pass is found when it
- *  runs. (LLVM prints on standard error what it cannot read as a number.) */
+ *  `options` in the syntax of mlir-opt ("precision=fp16 distribute"), which may
+ *  be null. Registers all passes. Fails, and adds nothing, if the name or an
+ *  option does not exist. An invalid value of a pass is found when the pass
+ *  runs. (LLVM prints invalid numbers to standard error.) */
 MP_OPT_API mp_opt_status mlirMPOptAddPipeline(MlirOpPassManager manager,
                                               const char *name,
                                               const char *options);

@@ -10,14 +10,14 @@
 |* there is no structure to version. docs/c-api.md has examples. Names begin  *|
 |* with mp_opt_: those of compiled models' headers, mp_, are others.          *|
 |*                                                                            *|
-|* Functions that can fail return a status, and give what they make through   *|
-|* their last arguments, which are null after a failure. What was made is     *|
-|* destroyed by the function of its type, which null is fine for. Texts that  *|
-|* are handed out belong to the object that hands them out.                   *|
+|* Functions that can fail return a status, and return objects through their  *|
+|* last arguments, which are null after a failure. Objects are destroyed by   *|
+|* the function of their type, which accepts null. Texts belong to the object *|
+|* that returns them.                                                         *|
 |*                                                                            *|
-|* Threads: an object may be used by several threads; calls that need it at   *|
-|* the same time take turns. It must be destroyed by one, when no other uses  *|
-|* it any more. Nothing here ends the process, prints, or throws.             *|
+|* Threads: an object may be used by several threads; concurrent calls on it  *|
+|* are serialized. It must be destroyed by one thread when no other uses it   *|
+|* any more. No function ends the process, prints, or throws.                 *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 
@@ -37,11 +37,11 @@
 extern "C" {
 #endif
 
-/** Grows when functions are added; what is there stays as it is. */
+/** Increases when functions are added; existing ones do not change. */
 #define MP_OPT_API_VERSION 1
 
-/** The version of the library that is loaded: at least that of the header that
- *  a program was compiled with. */
+/** The API version of the loaded library, which is at least that of the header
+ *  that the program was compiled with. */
 MP_OPT_API uint32_t mp_opt_api_version(void);
 /** "0.1.0 (LLVM 22.1.8)". */
 MP_OPT_API const char *mp_opt_version(void);
@@ -50,27 +50,28 @@ MP_OPT_API const char *mp_opt_version(void);
 |* Errors and messages
 \*===----------------------------------------------------------------------===*/
 
-/** What functions return: the exit codes of the programs. */
+/** The status of a function, equal to the exit codes of the programs. */
 typedef enum mp_opt_status {
   MP_OPT_STATUS_OK = 0,
-  /** A file cannot be read or written, a model is none, data do not fit it. */
+  /** A file cannot be read or written, is not a model, or data do not fit the
+   *  model. */
   MP_OPT_STATUS_BAD_INPUT = 1,
-  /** Options that there are not, or that contradict each other; an argument
-   *  that is null, or an object that is used up. */
+  /** An option does not exist or contradicts another one, an argument is null,
+   *  or an object is consumed. */
   MP_OPT_STATUS_USAGE = 2,
   /** Numbers are outside of their tolerance. */
   MP_OPT_STATUS_OUTSIDE = 3,
-  /** 16 bit cannot be had, under `strict`; or the model has operators that
+  /** 16 bit is not possible under `strict`, or the model has operators that
    *  cannot be compiled. */
   MP_OPT_STATUS_NOT_SUPPORTED = 4,
-  /** The device was lost, or has failed. */
+  /** The device was lost or has failed. */
   MP_OPT_STATUS_DEVICE_FAILED = 7,
-  /** A bug, or no memory left. */
+  /** A bug, or out of memory. */
   MP_OPT_STATUS_INTERNAL = 70
 } mp_opt_status;
 
-/** What the last call of this thread that failed has found; "" if none has.
- *  Valid until the next call of this thread. */
+/** The error of this thread's last failed call; "" if none has failed. Valid
+ *  until the next call of this thread. */
 MP_OPT_API const char *mp_opt_error_text(void);
 
 typedef enum mp_opt_severity {
@@ -80,8 +81,8 @@ typedef enum mp_opt_severity {
   MP_OPT_SEVERITY_REMARK = 3
 } mp_opt_severity;
 
-/** One message. Texts are never null, and "" where there is nothing to say;
- *  they are valid while the callback runs. */
+/** One message. Texts are never null, but may be ""; they are valid while the
+ *  callback runs. */
 typedef struct mp_opt_diagnostic {
   mp_opt_severity severity;
   /** The model, or the file of data. */
@@ -105,24 +106,25 @@ typedef void (*mp_opt_message_fn)(const mp_opt_diagnostic *diagnostic,
 
 typedef struct mp_opt_options mp_opt_options;
 
-/** Whose flags they are: "convert" (mp-opt's), "compile" (mp-run run's) or
- *  "train" (mp-run train's, as far as they are not about data and files). */
+/** Creates options for the flags of a command: "convert" (mp-opt), "compile"
+ *  (mp-run run) or "train" (mp-run train, except flags about data and
+ *  files). */
 MP_OPT_API mp_opt_status mp_opt_options_create(const char *command,
                                                mp_opt_options **options);
 MP_OPT_API void mp_opt_options_destroy(mp_opt_options *options);
 
-/** Sets a flag, whose `name` has no dashes in front. `value` is null for flags
- *  that are given without one; those that are given several times on a command
- *  line are set several times. Fails where the program would refuse it. */
+/** Sets a flag; `name` has no leading dashes. `value` is null for flags without
+ *  a value. Flags that may be repeated on a command line may be set several
+ *  times. Fails if the program would refuse the flag. */
 MP_OPT_API mp_opt_status mp_opt_options_set(mp_opt_options *options,
                                             const char *name,
                                             const char *value);
-/** Gets the messages of all calls that these options are given to, and of the
- *  models that are read with them. */
+/** Sets the receiver of the messages of all calls with these options, and of
+ *  the models that are read with them. */
 MP_OPT_API mp_opt_status mp_opt_options_set_callback(mp_opt_options *options,
                                                      mp_opt_message_fn callback,
                                                      void *user);
-/** The flags that there are, as the programs' --help=json prints them. */
+/** Describes all flags, as the programs' --help=json does. */
 MP_OPT_API mp_opt_status mp_opt_options_describe(const mp_opt_options *options,
                                                  const char **json);
 
@@ -130,7 +132,7 @@ MP_OPT_API mp_opt_status mp_opt_options_describe(const mp_opt_options *options,
 |* Models
 \*===----------------------------------------------------------------------===*/
 
-/** Bytes that the library has made. */
+/** Bytes owned by the library. */
 typedef struct mp_opt_bytes mp_opt_bytes;
 /** A zero follows the last byte. */
 MP_OPT_API const char *mp_opt_bytes_data(const mp_opt_bytes *bytes);
@@ -139,26 +141,27 @@ MP_OPT_API void mp_opt_bytes_destroy(mp_opt_bytes *bytes);
 
 typedef struct mp_opt_model mp_opt_model;
 
-/** Reads a file in any form that mp-opt reads. `options` are of any command and
- *  may be null; `schemas`, `external-data-root` and `check` (`model-check`) are
- *  obeyed. */
+/** Reads a file in any form that mp-opt reads. `options` may belong to any
+ *  command and may be null; `schemas`, `external-data-root` and `check`
+ *  (`model-check`) are used. */
 MP_OPT_API mp_opt_status mp_opt_model_read(const char *path,
                                            const mp_opt_options *options,
                                            mp_opt_model **model);
-/** The same of the content of a file, which is copied. External data lie beside
- *  the file that `name` would be. */
+/** Reads the content of a file, which is copied. External data are read from
+ *  the folder of the file `name`. */
 MP_OPT_API mp_opt_status mp_opt_model_parse(const void *content, size_t size,
                                             const char *name,
                                             const mp_opt_options *options,
                                             mp_opt_model **model);
 MP_OPT_API void mp_opt_model_destroy(mp_opt_model *model);
 
-/** The bytes of an ONNX file. Fails where the model needs a data file beside
- *  it. A model that nothing has changed is the bytes that were read. */
+/** The bytes of an ONNX file. Fails if the model needs a data file next to it.
+ *  For an unchanged model these are the bytes that were read. */
 MP_OPT_API mp_opt_status mp_opt_model_bytes(mp_opt_model *model,
                                             mp_opt_bytes **bytes);
-/** Writes the file, whole or not at all, in the form that `emit` of `options`
- *  ("convert", or null) or else its name says; code uses the model up. */
+/** Writes the file atomically, in the form given by `emit` of `options`
+ *  ("convert", or null) or else by its name. Writing code consumes the
+ *  model. */
 MP_OPT_API mp_opt_status mp_opt_model_write(mp_opt_model *model,
                                             const char *path,
                                             const mp_opt_options *options);
@@ -167,39 +170,40 @@ MP_OPT_API mp_opt_status mp_opt_model_write(mp_opt_model *model,
 |* Converting
 \*===----------------------------------------------------------------------===*/
 
-/** What a conversion has to say. */
+/** The reports of a conversion. */
 typedef struct mp_opt_report mp_opt_report;
 /** `kind` is "summary" (the table), "json" (the same and more), "explain",
- *  "html" (a page), "overlay" (for Model Explorer) or "verify". Null where it
- *  was not asked for: by `summary` and `explain`, by mp_opt_convert's `kinds`,
- * by `verify`. */
+ *  "html" (a page), "overlay" (for Model Explorer) or "verify". Null if it was
+ *  not requested by `summary`, `explain` or `verify`, or by `kinds` of
+ *  mp_opt_convert. */
 MP_OPT_API const char *mp_opt_report_text(const mp_opt_report *report,
                                           const char *kind);
 MP_OPT_API void mp_opt_report_destroy(mp_opt_report *report);
 
-/** Does to `model` what the options ask for: mixed precision, a training step.
- *  A model for which that fails is used up. `report` may be null; `kinds` are
+/** Converts `model` as the options say: to mixed precision, to a training step.
+ *  If that fails, the model is consumed. `report` may be null; `kinds` are
  *  "html,overlay,json", or any of them, or null. Files that options name for
- *  reports are written. With `verify`, the status is MP_OPT_STATUS_OUTSIDE
- * where the result is further off than it may be, and the report is made. */
+ *  reports are written. With `verify`, the status is MP_OPT_STATUS_OUTSIDE if
+ *  the result exceeds its error bound, and the report is made nevertheless. */
 MP_OPT_API mp_opt_status mp_opt_convert(mp_opt_model *model,
                                         const mp_opt_options *options,
                                         const char *kinds,
                                         mp_opt_report **report);
 
-/** Runs `result` against `model`, of which it has been made; a table, with a
- *  verdict, in `text`, whatever the status. */
+/** Compares the outputs of `result` with those of `model`, from which it was
+ *  made. `text` receives a table with a verdict, whatever the status. */
 MP_OPT_API mp_opt_status mp_opt_verify(mp_opt_model *model,
                                        mp_opt_model *result,
                                        const mp_opt_options *options,
                                        mp_opt_bytes **text);
 
-/** What differs between two models, as text or JSON. `differs` gets 0 or 1. */
+/** Describes the differences between two models, as text or JSON. `differs` is
+ *  set to 0 or 1. */
 MP_OPT_API mp_opt_status mp_opt_diff(mp_opt_model *before, mp_opt_model *after,
                                      int as_json, mp_opt_bytes **text,
                                      int *differs);
 
-/** The policy that the options of a conversion ask for, in YAML. */
+/** The policy requested by the options of a conversion, in YAML. */
 MP_OPT_API mp_opt_status mp_opt_policy_text(const mp_opt_options *options,
                                             mp_opt_bytes **text);
 
@@ -207,33 +211,33 @@ MP_OPT_API mp_opt_status mp_opt_policy_text(const mp_opt_options *options,
 |* Running
 \*===----------------------------------------------------------------------===*/
 
-/** Elements in the machine's order, row by row. */
+/** An array of elements in the machine's byte order, row by row. */
 typedef struct mp_opt_array {
-  /** May be null where places say what is meant. */
+  /** May be null if arrays are identified by position. */
   const char *name;
   /** The number of the element type in ONNX: 1 float, 7 int64, 10 float16, 16
    *  bfloat16. */
   int32_t type;
   int32_t rank;
   const int64_t *sizes;
-  /** Of `bytes` bytes. */
+  /** The elements; their size is `bytes`. */
   void *data;
   uint64_t bytes;
 } mp_opt_array;
 
-/** An input or output: -1 for sizes that are known only at run time. */
+/** An input or output; sizes are -1 if they are known only at run time. */
 typedef struct mp_opt_value {
   const char *name;
   int32_t type;
   int32_t rank;
   const int64_t *sizes;
-  /** Whether an input may be left out. */
+  /** Nonzero if an input may be omitted. */
   int32_t has_default;
 } mp_opt_value;
 
-/** A tensor of the library's, or a share in one. */
+/** A tensor owned by the library, or a shared reference to one. */
 typedef struct mp_opt_buffer mp_opt_buffer;
-/** What is in it; valid as long as it is. */
+/** Returns the elements, which are valid as long as the buffer. */
 MP_OPT_API mp_opt_status mp_opt_buffer_array(const mp_opt_buffer *buffer,
                                              mp_opt_array *array);
 MP_OPT_API void mp_opt_buffer_destroy(mp_opt_buffer *buffer);
@@ -241,7 +245,7 @@ MP_OPT_API void mp_opt_buffer_destroy(mp_opt_buffer *buffer);
 /** A model compiled for this machine. */
 typedef struct mp_opt_program mp_opt_program;
 
-/** Compiles the model, which is used up, as options of "compile" say. */
+/** Compiles the model, which is consumed, with options of "compile". */
 MP_OPT_API mp_opt_status mp_opt_compile(mp_opt_model *model,
                                         const mp_opt_options *options,
                                         mp_opt_program **program);
@@ -255,11 +259,11 @@ MP_OPT_API mp_opt_status mp_opt_program_output(const mp_opt_program *program,
                                                size_t index,
                                                mp_opt_value *value);
 
-/** One call. Arrays with names go to the inputs of these names, others to those
- *  of their places; their bytes are read, not copied. Elements of another type
- *  become those of the input's in a copy, where no value changes or where the
- *  input is float; a note says so in the first such call. `outputs` gets one
- *  for each output. */
+/** Runs one call. Arrays with names go to the inputs of these names, others to
+ *  the inputs at their positions; their bytes are read, not copied. Elements of
+ *  another type are converted in a copy if no value changes or if the input is
+ *  float; the first such call gives a note. `outputs` receives one buffer per
+ *  output. */
 MP_OPT_API mp_opt_status mp_opt_program_run(mp_opt_program *program,
                                             const mp_opt_array *inputs,
                                             size_t num_inputs,
@@ -272,14 +276,13 @@ MP_OPT_API mp_opt_status mp_opt_program_run(mp_opt_program *program,
 /** A compiled training step, as mp-opt --train makes it, with its states. */
 typedef struct mp_opt_step mp_opt_step;
 
-/** Compiles the model, which is used up, as options of "train" say. */
+/** Compiles the model, which is consumed, with options of "train". */
 MP_OPT_API mp_opt_status mp_opt_step_create(mp_opt_model *model,
                                             const mp_opt_options *options,
                                             mp_opt_step **step);
 MP_OPT_API void mp_opt_step_destroy(mp_opt_step *step);
 
-/** What calls take (inputs, in turn) and give: the outputs that are no
- *  states. */
+/** The inputs of calls in order, and the outputs that are not states. */
 MP_OPT_API size_t mp_opt_step_num_inputs(const mp_opt_step *step);
 MP_OPT_API size_t mp_opt_step_num_outputs(const mp_opt_step *step);
 MP_OPT_API size_t mp_opt_step_num_states(const mp_opt_step *step);
@@ -288,46 +291,46 @@ MP_OPT_API mp_opt_status mp_opt_step_input(const mp_opt_step *step,
 MP_OPT_API mp_opt_status mp_opt_step_state(const mp_opt_step *step,
                                            size_t index, mp_opt_value *value);
 
-/** One step, with a learning rate of its own in place of that of the options,
- *  if it is no NaN. Arrays are those of mp_opt_program_run. If their names,
- *  types, sizes or class numbers are wrong, the step has not begun, and another
- *  one can be made. `outputs` gets one for each. */
+/** Runs one step. A `rate` other than NaN replaces the learning rate of the
+ *  options. Arrays are as for mp_opt_program_run. If their names, types, sizes
+ *  or class numbers are wrong, the step has not begun, and another one can be
+ *  made. `outputs` receives one buffer per output. */
 MP_OPT_API mp_opt_status mp_opt_step_run(mp_opt_step *step,
                                          const mp_opt_array *batch,
                                          size_t count, double rate,
                                          mp_opt_buffer **outputs);
-/** The name of an output; null behind the last. */
+/** The name of an output; null after the last one. */
 MP_OPT_API const char *mp_opt_step_output_name(const mp_opt_step *step,
                                                size_t index);
-/** Steps made, and the learning rate of the last one, NaN where there is
- *  none. */
+/** The number of steps done, and the learning rate of the last one, NaN if
+ *  there is none. */
 MP_OPT_API uint64_t mp_opt_step_count(const mp_opt_step *step);
 MP_OPT_API double mp_opt_step_rate(const mp_opt_step *step);
 
-/** Copies of the states, as many as there are. */
+/** Returns copies of all states. */
 MP_OPT_API mp_opt_status mp_opt_step_get_states(mp_opt_step *step,
                                                 mp_opt_buffer **states);
-/** Replaces states by copies of arrays of their names. With `needs_all`, none
- *  may be missing. `count` is the number of steps made so far. */
+/** Replaces states by copies of the arrays with their names. With `needs_all`,
+ *  no state may be missing. `count` is the number of steps done so far. */
 MP_OPT_API mp_opt_status mp_opt_step_set_states(mp_opt_step *step,
                                                 const mp_opt_array *states,
                                                 size_t num_states,
                                                 int needs_all, uint64_t count);
 
-/** Adds a checkpoint to a folder, of the form of mp-run's, and removes all but
- *  the newest `keep`; or, where the path ends in .npz or .safetensors, writes
- *  the states to that file. */
+/** Adds a checkpoint to a folder, in the format of mp-run, and removes all but
+ *  the newest `keep`. If the path ends in .npz or .safetensors, writes the
+ *  states to that file instead. */
 MP_OPT_API mp_opt_status mp_opt_step_save(mp_opt_step *step, const char *path,
                                           uint32_t keep);
-/** Goes on with the newest whole checkpoint in a folder, or with the states in
- *  a file. */
+/** Continues from the newest intact checkpoint in a folder, or from the states
+ *  in a file. */
 MP_OPT_API mp_opt_status mp_opt_step_load(mp_opt_step *step, const char *path);
 
 /*===----------------------------------------------------------------------===*\
 |* Programs
 \*===----------------------------------------------------------------------===*/
 
-/** Threads that models of this process run on: at least 1. */
+/** Sets the number of threads for models of this process, at least 1. */
 MP_OPT_API mp_opt_status mp_opt_set_num_threads(uint32_t count);
 MP_OPT_API uint32_t mp_opt_num_threads(void);
 

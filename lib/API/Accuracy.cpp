@@ -1,4 +1,4 @@
-//===- Accuracy.cpp - How many labels a model finds -----------------------===//
+//===- Accuracy.cpp - Counts correctly classified labels ------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

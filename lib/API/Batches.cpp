@@ -25,7 +25,7 @@ namespace mp {
 // Names
 //===----------------------------------------------------------------------===//
 
-/// What the step waits for and did not get, beside what there is.
+/// Reports inputs of the step that have no data, together with unused data.
 static Error reportMissing(ArrayRef<const ModelValue *> missing,
                            const std::vector<std::string> &unused,
                            const DataSet &data) {
@@ -120,8 +120,8 @@ static Error refuseForm(const ModelValue &input, const Tensor &data) {
                            adviseForm(input, data.getKind(), data.getSizes()));
 }
 
-/// Some data are rows, and others have an axis more. One of these is most
-/// likely of another form than its input if a call of numpy's makes rows of it.
+/// Some data are rows, and others have one axis more. If a call of numpy makes
+/// rows of one of these, that one most likely has another form than its input.
 Error Batches::refuseMixture(ArrayRef<ModelValue> inputs) {
   auto areRows = [&](const Source &source) {
     return source.data.getRank() == int64_t(inputs[source.input].sizes.size());
@@ -193,7 +193,7 @@ Error Batches::chooseSize(ArrayRef<ModelValue> inputs) {
     options.shuffle = false;
     count = rows / options.ranks;
   } else {
-    // Of a model that takes batches of one size.
+    // The model takes batches of one fixed size.
     for (const Source &source : sources)
       if (int64_t size = inputs[source.input].sizes[0];
           !options.size && size > 0)
@@ -216,9 +216,9 @@ Error Batches::chooseSize(ArrayRef<ModelValue> inputs) {
   return Error::success();
 }
 
-/// Elements of another type: that the input takes them is seen before the first
-/// step. Large float64, which float takes for infinite, are found with others
-/// that are not finite.
+/// Converts elements to the input's type, which is known to be possible before
+/// the first step. Large float64 that overflow in float are found together with
+/// other non-finite numbers.
 Error Batches::convert(Source &source, const ModelValue &input) {
   ElementKind given = source.data.getKind();
   if (given == input.kind)
@@ -229,8 +229,8 @@ Error Batches::convert(Source &source, const ModelValue &input) {
     if (Error failed = checkElements(input, source.data))
       return failed;
   remarks.notes.push_back(describeConversion(input, given));
-  // Class numbers are judged as integers. They are few, compared with what
-  // they belong to.
+  // Class numbers are checked as integers. They are few compared with the
+  // elements that they are expanded to.
   bool areNumbers = isInteger(input.kind) && !isInteger(given);
   Expected<Tensor> room = Tensor::create(
       input.kind, areNumbers ? source.data.getSizes() : source.sizes);
@@ -245,8 +245,8 @@ Error Batches::convert(Source &source, const ModelValue &input) {
   return Error::success();
 }
 
-/// Labels of a sequence whose scores were taken to have their classes in front
-/// of it.
+/// Adds advice if sequence labels do not fit because the scores have their
+/// classes in the last axis.
 static Error adviseClassAxis(const ModelValue &input, Error failed) {
   bool isLabels = StringRef(input.name).starts_with("labels") &&
                   isInteger(input.kind) && input.sizes.size() > 1;
@@ -323,7 +323,7 @@ void Batches::shuffleRows(uint64_t number) {
   epoch = number;
 }
 
-/// As the data have it.
+/// The batch in the type that the data have.
 Tensor Batches::getBatch(Source &source, uint64_t batch) {
   char *data = static_cast<char *>(source.data.getData());
   size_t rowBytes = source.data.getNumBytes() / std::max<uint64_t>(rows, 1);
@@ -368,7 +368,7 @@ std::vector<NamedTensor> Batches::getTensors() const {
 }
 
 void Batches::describe(DataAttributes &settings) const {
-  // Of all ranks together.
+  // The size counts the rows of all ranks.
   settings["batch"] = std::to_string(options.size * options.ranks);
   settings["shuffle"] = options.shuffle ? "yes" : "no";
   settings["seed"] = std::to_string(options.seed);

@@ -1,4 +1,4 @@
-//===- Benchmark.cpp - How long a model takes -----------------------------===//
+//===- Benchmark.cpp - Measures the time of calls -------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -52,7 +52,8 @@ static Error call(Session &session, bool keepStates,
 Expected<Measurement> measure(Session &session, const BenchmarkOptions &options,
                               function_ref<void()> onCall) {
   using Clock = std::chrono::steady_clock;
-  // As many as take three seconds, but enough for percentiles.
+  // Without --repeat, calls are measured for three seconds, but at least as
+  // many as percentiles need.
   constexpr double longest = 3;
   constexpr uint64_t fewest = 10, most = 10000;
   double sum = 0;

@@ -1,4 +1,4 @@
-//===- CheckpointWriter.cpp - Checkpoints beside a run's steps ------------===//
+//===- CheckpointWriter.cpp - Writes checkpoints in a thread --------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

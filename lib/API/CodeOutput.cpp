@@ -33,12 +33,12 @@ extern const char runtimeArchive[], cudaArchive[], emulationArchive[],
 extern const uint64_t runtimeArchiveSize, cudaArchiveSize, emulationArchiveSize,
     driverArchiveSize;
 
-/// What headers of ours say in their first line.
+/// The first line of our headers contains this text.
 static constexpr StringLiteral headerMark = "compiled by mp-opt.";
 
 namespace {
 
-/// A folder for what the linker reads and writes.
+/// A temporary folder for files that the linker reads and writes.
 class Workplace {
 public:
   ~Workplace() {
@@ -100,13 +100,14 @@ private:
   std::unique_ptr<llvm::TargetMachine> machine;
   LibraryOptions library;
   ModelInterface interface;
-  /// What becomes the output.
+  /// The code that is written to the output.
   std::unique_ptr<llvm::MemoryBuffer> code;
 };
 
 } // namespace
 
-/// `libnet.so`, `net.o` and `net.ll` are of `net`.
+/// The name of the output without `lib` and extension: `net` for `libnet.so`,
+/// `net.o` and `net.ll`.
 static std::string getStem(StringRef output) {
   StringRef name = path::stem(output);
   if (path::extension(output) == ".so")
@@ -114,7 +115,7 @@ static std::string getStem(StringRef output) {
   return name.str();
 }
 
-/// For messages.
+/// Names the target in messages.
 static std::string describeTarget(const CodeOptions &options) {
   if (!options.gpus.empty())
     return llvm::join(
@@ -156,7 +157,7 @@ llvm::Error CodeWriter::lower(ModuleOp module) {
     return target.takeError();
   compile.target = *target;
   std::optional<double> flops;
-  // What is wrong has been said.
+  // The error is already reported.
   if (failed(lowerProgram(module, compile, watch, flops)))
     return makeError({ErrorKind::NotSupported, "", /*isReported=*/true});
   FailureOr<ModelInterface> read = readInterface(module);
@@ -203,7 +204,8 @@ std::string CodeWriter::getLinker() const {
   return options.target.triple.empty() ? "cc" : options.target.triple + "-gcc";
 }
 
-/// The model's own names, and what its caller has of the run time.
+/// Exports the model's functions and the runtime functions that its caller
+/// needs.
 std::string CodeWriter::getExports() const {
   std::string exports = "{ global: ";
   for (const char *name : {"_run", "_interface", "_release"})
@@ -215,8 +217,8 @@ std::string CodeWriter::getExports() const {
   return exports + "local: *; };\n";
 }
 
-/// Files and flags for the linker: those whose functions others call, behind
-/// these.
+/// Files and linker flags for the runtime. Libraries come after the files that
+/// call their functions.
 llvm::Expected<std::vector<std::string>>
 CodeWriter::writeRuntime(const Workplace &place) const {
   if (!options.runtime.empty())
@@ -244,7 +246,7 @@ CodeWriter::writeRuntime(const Workplace &place) const {
       return failed;
     files.push_back(place.getPath(name));
   }
-  // The emulated driver is written in C++, its users need not be.
+  // The emulated driver is written in C++, but its users need not be.
   if (options.device == DeviceKind::Emulated)
     for (const char *flag :
          {"-static-libgcc", "-Wl,-Bstatic", "-lstdc++", "-Wl,-Bdynamic"})
@@ -278,15 +280,15 @@ llvm::Error CodeWriter::link() {
               soname = ("-soname=" + path::filename(output)).str(),
               messages = place.getPath("messages");
   SmallVector<StringRef> arguments = {*program, "-shared", "-o", made, object};
-  // Those too that the model does not call.
+  // Public functions are linked even if the model does not call them.
 #define MP_PUBLIC_FUNCTION(NAME) arguments.push_back("-Wl,-u," #NAME);
 #include "mp-opt/Runtime/Functions.def"
   arguments.append(runtime->begin(), runtime->end());
-  // One by one: -Wl would cut them where they have commas.
+  // One flag per argument: -Wl would split them at commas.
   for (StringRef flag : {StringRef(script), StringRef(soname)})
     arguments.append({"-Xlinker", flag});
   arguments.append({"-lm", "-lpthread"});
-  // Of C libraries that have dlopen in a library of its own.
+  // Some C libraries have dlopen in a separate library.
   if (options.device != DeviceKind::CPU)
     arguments.push_back("-ldl");
   std::optional<StringRef> streams[] = {StringRef(), StringRef(messages),
@@ -310,7 +312,7 @@ llvm::Error CodeWriter::link() {
   return llvm::Error::success();
 }
 
-/// A header of someone else's is not replaced.
+/// Fails if the header exists and was not written by mp-opt.
 llvm::Error CodeWriter::checkHeader(const Directory &folder,
                                     StringRef name) const {
   auto old = llvm::MemoryBuffer::getFile(folder.getPath(name));

@@ -21,8 +21,8 @@ namespace mp {
 // Elements
 //===----------------------------------------------------------------------===//
 
-/// Two passes: one that compilers make vectors of, and where that finds
-/// something, one for the place.
+/// The first pass only counts and is vectorized. The second one finds the
+/// position if there is a fault.
 template <typename T, typename Predicate>
 static DataFault find(ArrayRef<T> elements, uint64_t first, Predicate isWrong) {
   DataFault fault;
@@ -50,9 +50,9 @@ static DataFault findOutside(ArrayRef<T> elements, uint64_t first,
   });
 }
 
-/// Tests bits: `exponent` is all ones in numbers that are not finite, a
-/// mantissa makes that NaN. Signs come before them. Numbers from `end` on are
-/// infinite in the input's type.
+/// Tests bits of floats: all bits of `exponent` are set in non-finite numbers,
+/// and a NaN also has mantissa bits. The sign bit precedes them. Numbers from
+/// `end` on are infinite in the input's type.
 template <typename Bits>
 static DataFault findSpecial(ArrayRef<Bits> elements, uint64_t first,
                              Bits exponent, Bits end, const DataRule &rule) {
@@ -67,8 +67,8 @@ static DataFault findSpecial(ArrayRef<Bits> elements, uint64_t first,
   });
 }
 
-/// Finds numbers that are no probabilities, NaN included. Bits of floats are in
-/// the order of numbers; only -0 has a sign.
+/// Finds numbers that are not probabilities, NaN included. The bits of floats
+/// are ordered as their values; -0 is the only value allowed to have a sign.
 template <typename Bits>
 static DataFault findImprobable(ArrayRef<Bits> elements, uint64_t first,
                                 Bits one) {
@@ -86,7 +86,7 @@ static DataFault findFloat(const Tensor &tensor, const DataRule &rule,
   if (rule.areProbabilities)
     return findImprobable(elements, first, one);
   Bits end = exponent;
-  // From half a unit above the greatest float on, float64 is rounded to
+  // Float64 from half a unit above the greatest float on is rounded to
   // infinity.
   if constexpr (sizeof(Bits) == 8)
     if (rule.kind == ElementKind::Float)
@@ -183,7 +183,7 @@ static std::string describeElement(double number) {
   return formatShort(number);
 }
 
-/// "3 labels that are none of the classes 0 to 9 of node ...".
+/// Returns "3 labels that are none of the classes 0 to 9 of node ...".
 static std::string describeRule(const DataRule &rule, bool isFloat, bool isWide,
                                 uint64_t count) {
   bool isOne = count == 1;

@@ -1,4 +1,4 @@
-//===- DataPass.cpp - Judges and hashes data beside other work ------------===//
+//===- DataPass.cpp - Checks and hashes data concurrently -----------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- DataRules.cpp - What data a training step takes --------------------===//
+//===- DataRules.cpp - Valid data of a training step ----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,12 +25,13 @@ namespace mp {
 namespace {
 /// Uses that elements of an input reach unchanged.
 struct Arrivals {
-  /// All of them, and at least some of them.
+  /// Uses that all elements reach, and uses that some elements reach.
   llvm::SmallSetVector<OpOperand *, 8> all, some;
 };
 } // namespace
 
-/// Casts between floats or between integers keep what rules are about.
+/// True for casts between floats or between integers: rules for data hold on
+/// both sides of them.
 static bool isPlainCast(Operation *node) {
   if (getOperatorTraits(node).math != OperatorMath::Cast)
     return false;
@@ -108,7 +109,7 @@ static void addRange(const Arrivals &arrivals, DataRule &rule) {
     auto range = findRange(*use);
     if (!range)
       continue;
-    // A loss says more than a table.
+    // The rule of a loss is more specific than that of a table.
     bool isBetter = !rule.range || (range->areLabels && !rule.range->areLabels);
     if (isBetter || (range->areLabels == rule.range->areLabels &&
                      range->greatest < rule.range->greatest))
@@ -150,8 +151,8 @@ static Value getFactor(OpOperand &use) {
   return node->getOperand(1 - use.getOperandNumber());
 }
 
-/// Targets t of a binary cross entropy: t x of logits x or, of probabilities,
-/// t log p and (1 - t) log(1 - p).
+/// True for targets t of a binary cross entropy: t x for logits x or, for
+/// probabilities, t log p and (1 - t) log(1 - p).
 static bool areTargets(const Arrivals &arrivals) {
   bool hasLog = false, hasRest = false;
   for (OpOperand *use : arrivals.all) {
@@ -209,8 +210,8 @@ static bool isMask(OpOperand &use) {
          reachesSoftmax(node->getResult(0));
 }
 
-/// Comparisons, and what takes the lesser or the greater one, are fine with
-/// infinite numbers.
+/// True for comparisons, minima and maxima: they are well defined for infinite
+/// operands.
 static bool takesInfinity(OpOperand &use) {
   Operation *node = use.getOwner();
   return isNode(node) && (getOperatorTraits(node).kind == OperatorKind::Logic ||

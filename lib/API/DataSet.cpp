@@ -1,4 +1,4 @@
-//===- DataSet.cpp - What a model is fed with -----------------------------===//
+//===- DataSet.cpp - Input data of a model --------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

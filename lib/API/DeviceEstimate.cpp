@@ -1,4 +1,4 @@
-//===- DeviceEstimate.cpp - What a model takes on a device ----------------===//
+//===- DeviceEstimate.cpp - Estimated cost of a model on a device ---------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -42,7 +42,7 @@ static std::string formatBytes(uint64_t bytes) {
 }
 
 namespace {
-/// What is known of a kernel, or of copies, in all records that run it.
+/// The cost of one kernel, or of the copies, over all records that run it.
 struct KernelRow {
   std::string name, node;
   DeviceCost cost;
@@ -120,7 +120,7 @@ static void printTotals(raw_ostream &os, const DeviceEstimate &estimate) {
 }
 
 void DeviceEstimate::print(raw_ostream &os) const {
-  // The longest of them are enough to read.
+  // Limit the table to the longest kernels.
   constexpr size_t mostKernels = 10;
   printTotals(os, *this);
   printHead(os, "kind");

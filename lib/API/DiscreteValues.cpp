@@ -18,7 +18,7 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// Somebody reads it, and it can be an output, and an input.
+/// True if the value is used and can be both an output and an input.
 static bool isPassable(Value value) {
   Type element = getTensorElementType(value.getType());
   return element && !value.use_empty() && !getValueName(value).empty() &&
@@ -44,7 +44,8 @@ std::vector<DiscreteValue> findDiscreteValues(ModuleOp module) {
 // Giving values
 //===----------------------------------------------------------------------===//
 
-/// Up to so many integers may be sizes, from which types are inferred.
+/// Integer tensors up to this number of elements may be sizes, from which types
+/// are inferred.
 static constexpr int64_t maxSizes = 64;
 
 static bool maySize(const Tensor &tensor) {
@@ -97,7 +98,7 @@ std::string DiscreteDifference::describe() const {
          " places";
 }
 
-/// All elements, where there is another number of them.
+/// Counts elements that differ. If the sizes differ, all elements count.
 static int64_t countDifferences(const Tensor &actual, const Tensor &expected) {
   if (actual.getSizes() != expected.getSizes())
     return expected.getNumElements();

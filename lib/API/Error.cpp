@@ -1,4 +1,4 @@
-//===- Error.cpp - What goes wrong, and of what kind ----------------------===//
+//===- Error.cpp - Errors with a kind -------------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

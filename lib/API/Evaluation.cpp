@@ -1,4 +1,4 @@
-//===- Evaluation.cpp - The loss on data that are not trained on ----------===//
+//===- Evaluation.cpp - The loss on validation data -----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -32,8 +32,8 @@ static void keepLoss(Model &model, GraphOp graph) {
   yield->setOperands(yield->getOperand(place));
 }
 
-/// Nodes that nothing uses, and what begins states. Defaults of other inputs
-/// are used by these.
+/// Erases nodes that nothing uses, and the defaults of states. Defaults of
+/// other inputs are used by these inputs.
 static void eraseUnused(GraphOp graph, const TrainingStep &step) {
   llvm::StringSet<> defaults;
   for (auto [input, isState] : llvm::zip(step.inputs, step.isState))
@@ -52,7 +52,7 @@ static void eraseUnused(GraphOp graph, const TrainingStep &step) {
 void makeEvaluationModel(Model &model, const TrainingStep &step) {
   GraphOp graph = getMainGraph(model.getModule());
   keepLoss(model, graph);
-  // One rank evaluates.
+  // Evaluation runs on a single rank.
   removeReductions(model.getModule());
   eraseUnused(graph, step);
   useInferenceMode(model.getModule());
@@ -62,7 +62,7 @@ void makeEvaluationModel(Model &model, const TrainingStep &step) {
 // Creation
 //===----------------------------------------------------------------------===//
 
-/// What the step takes of the data; null for other names.
+/// The input of the step that has this name; null if there is none.
 static const ModelValue *findInput(const TrainingStep &step, StringRef name) {
   for (auto [input, isState] : llvm::zip(step.inputs, step.isState))
     if (!isState && input.name == name)
@@ -87,7 +87,7 @@ static std::optional<uint64_t> findFreeRows(const TrainingStep &step,
   return rows;
 }
 
-/// True if the data are batches already, as far as their first tensor tells.
+/// True if the first tensor of the data consists of batches.
 static bool areBatches(const TrainingStep &step, const DataSet &data) {
   for (const auto &[name, tensor] : data.inputs)
     if (const ModelValue *input = findInput(step, name))
@@ -118,7 +118,7 @@ Evaluation::create(Model &model, const TrainingStep &step, const DataSet &data,
                    uint64_t size, const CompileOptions &compile) {
   std::unique_ptr<Evaluation> evaluation(new Evaluation());
   std::optional<uint64_t> freeRows = findFreeRows(step, data);
-  // Fewer rows than a batch of training has are one batch.
+  // Fewer rows than a training batch form a single batch.
   if (freeRows)
     size = std::min(size, std::max<uint64_t>(*freeRows, 1));
   if (areBatches(step, data))

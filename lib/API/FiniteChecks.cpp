@@ -1,4 +1,4 @@
-//===- FiniteChecks.cpp - Which node yields what is not finite ------------===//
+//===- FiniteChecks.cpp - Finds nodes with non-finite results -------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,8 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// Zero if the value is finite; of scores, if none is NaN.
+/// Adds an output that is zero if the value is finite or, for scores, if none
+/// is NaN.
 static Value addCheck(Value value, NodeBuilder &b) {
   Type f32 = Float32Type::get(value.getContext());
   b.setInsertionPointAfter(value.getDefiningOp());

@@ -1,12 +1,12 @@
-//===- ForeignContent.cpp - Files that are no models ----------------------===//
+//===- ForeignContent.cpp - Recognizes files that are not models ----------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Parsers of protobuf and of MLIR say of such a file what is wrong with the
-// model that it never was. Names of files lie, first bytes do not.
+// The parsers of protobuf and MLIR would report such a file as a faulty model.
+// Names of files may be misleading; their first bytes are not.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ namespace mp {
 
 namespace {
 struct Signature {
-  /// Where it stands.
+  /// The offset of the signature.
   size_t offset;
   StringLiteral bytes, meaning;
 };
@@ -53,7 +53,7 @@ static constexpr Signature signatures[] = {
     {0, "<?xml", "XML, which is no ONNX model"},
 };
 
-/// By the name of its first file.
+/// Recognizes an archive by the name of its first file.
 static std::string describeZip(StringRef content) {
   constexpr size_t nameLength = 26, nameStart = 30;
   if (content.size() < nameStart)
@@ -68,7 +68,7 @@ static std::string describeZip(StringRef content) {
 }
 
 static bool isPickle(StringRef content) {
-  // Protocols 2 to 5, and the end.
+  // Pickle protocols 2 to 5, with the final opcode.
   return content.size() > 2 && content[0] == '\x80' && content[1] >= 2 &&
          content[1] <= 5 && content.ends_with(".");
 }
@@ -104,7 +104,8 @@ bool beginsLikeMLIR(StringRef text) {
     text = text.split('\n').second.ltrim();
   if (text.empty() || text.starts_with("{-#"))
     return true;
-  // Results, aliases, and operations by their full names.
+  // MLIR text begins with results, aliases, or operations with their full
+  // names.
   auto begins = [](char c) { return isAlpha(c) || c == '_'; };
   auto continues = [](char c) { return isAlnum(c) || c == '_' || c == '$'; };
   if (StringRef("%#!\"").contains(text[0]))
@@ -120,7 +121,7 @@ bool beginsLikeMLIR(StringRef text) {
 std::string describeText(StringRef text) {
   constexpr size_t mostShown = 40;
   StringRef line = text.ltrim().split('\n').first.rtrim();
-  // What it may do to a terminal is not known.
+  // Other characters might be control sequences of a terminal.
   std::string shown;
   for (char c : line.take_front(mostShown))
     shown += isPrint(c) ? c : '?';

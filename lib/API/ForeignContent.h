@@ -1,4 +1,4 @@
-//===- ForeignContent.h - Files that are no models --------------*- C++ -*-===//
+//===- ForeignContent.h - Recognizes files that are not models --*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,11 +14,12 @@
 
 namespace mp {
 
-/// What a file is that is often taken for a model, by its first bytes: "a NumPy
-/// archive (.npz), which holds tensors and no model". Empty if it may be one.
+/// Recognizes files that are often mistaken for models by their first bytes,
+/// e.g. "a NumPy archive (.npz), which holds tensors and no model". Empty if
+/// the file may be a model.
 std::string describeForeignContent(llvm::StringRef content);
 
-/// Whether text could be MLIR, by its first word.
+/// True if the first word may begin MLIR text.
 bool beginsLikeMLIR(llvm::StringRef text);
 
 /// "text that begins with 'import torch'".

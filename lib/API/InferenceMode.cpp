@@ -15,7 +15,8 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// The same node with its first result alone: the statistics it has.
+/// Replaces the node by one with only its first result, which uses the stored
+/// statistics.
 static void useStatistics(Operation *node, NodeBuilder &builder) {
   SmallVector<NamedAttribute> attributes;
   for (NamedAttribute attribute : node->getDiscardableAttrs())
@@ -23,7 +24,7 @@ static void useStatistics(Operation *node, NodeBuilder &builder) {
       attributes.push_back(attribute);
   builder.setInsertionPoint(node);
   SmallVector<Value> operands(node->getOperands());
-  // A step scales a statistic for its update only.
+  // A training step scales a statistic only for its update.
   for (Value &operand : MutableArrayRef(operands).drop_front(3))
     if (Operation *definer = operand.getDefiningOp();
         definer && isStandardOp(definer, "Mul") &&
@@ -32,7 +33,7 @@ static void useStatistics(Operation *node, NodeBuilder &builder) {
   Operation *inference = builder.createNode(
       "BatchNormalization", operands, node->getResult(0).getType(), attributes);
   node->getResult(0).replaceAllUsesWith(inference->getResult(0));
-  // Results that are statistics are those that it has.
+  // Results that are statistics are replaced by the stored ones.
   constexpr unsigned firstStatistic = 3;
   for (OpResult result : llvm::drop_begin(node->getResults()))
     result.replaceAllUsesWith(

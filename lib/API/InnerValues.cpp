@@ -1,4 +1,4 @@
-//===- InnerValues.cpp - What the nodes of a model compute ----------------===//
+//===- InnerValues.cpp - Values inside of a model -------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,7 @@ static bool isFloat(Value value) {
   return element && isa<FloatType>(element);
 }
 
-/// The value behind casts from float to float.
+/// The value before casts from float to float.
 static Value skipCasts(Value value) {
   Operation *op = value.getDefiningOp();
   while (op && isStandardOp(op, "Cast") && isFloat(op->getOperand(0))) {
@@ -48,7 +48,8 @@ std::vector<InnerValue> getInnerValues(ModuleOp module) {
     if (!isNode(&op) || isStandardOp(&op, "Constant"))
       continue;
     for (OpResult result : op.getResults()) {
-      // A value that is cast behind its node may have the name that it had.
+      // If a value is cast after its node, the cast may carry the original
+      // name.
       auto made = dyn_cast<OpResult>(skipCasts(result));
       StringRef name = getValueName(result);
       if (!isFloat(result) || name.empty() || !made || !isNode(made.getOwner()))

@@ -21,7 +21,7 @@ namespace mp {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Finds a call of numpy's that gives an array the sizes of an input.
+/// Finds a call of numpy that converts an array to the sizes of an input.
 class FormAdvice {
 public:
   FormAdvice(const ModelValue &input, ElementKind kind, ArrayRef<int64_t> sizes)
@@ -66,12 +66,12 @@ SmallVector<int64_t> FormAdvice::without(size_t axis) const {
   return rest;
 }
 
-/// Elements in one place of the first axis, if all other sizes are known.
+/// Advice to select one index of the first axis, if all other sizes are known.
 std::optional<int64_t> FormAdvice::getRow(ArrayRef<int64_t> of) const {
   return of.empty() ? std::nullopt : getByteCount(of.drop_front(), 1);
 }
 
-/// An axis of size 1 that is too many.
+/// Advice to drop a superfluous axis of size 1.
 std::string FormAdvice::dropAxis() const {
   if (sizes.size() != input.sizes.size() + 1)
     return "";
@@ -85,7 +85,7 @@ std::string FormAdvice::dropAxis() const {
   return "";
 }
 
-/// Class numbers are expected, and a score for each class is given.
+/// Advice for class numbers where scores of all classes are given.
 std::string FormAdvice::dropClasses() const {
   size_t rank = sizes.size();
   if (rank != input.sizes.size() + 1 || rank < 2 || !isInteger(input.kind))
@@ -117,7 +117,7 @@ std::string FormAdvice::addAxis() const {
   return "";
 }
 
-/// Targets of a loss between numbers are expected, and class numbers given.
+/// Advice for targets of a regression loss where class numbers are given.
 std::string FormAdvice::addClasses() const {
   bool isOne = isInteger(kind) && isFloat(input.kind) &&
                sizes.size() + 1 == input.sizes.size() && !input.sizes.empty() &&
@@ -130,7 +130,8 @@ std::string FormAdvice::addClasses() const {
          "]";
 }
 
-/// Channels last where they are expected first, the reverse, and matrices.
+/// Advice to transpose: channels-last to channels-first, the reverse, and
+/// matrices.
 std::string FormAdvice::moveAxes() const {
   size_t rank = sizes.size();
   if (rank != input.sizes.size() || rank < 2)

@@ -17,7 +17,7 @@ using namespace llvm;
 namespace mp {
 
 ArrayRef<StringRef> getRateScheduleNames() {
-  // In the order of RateSchedule.
+  // Ordered as RateSchedule.
   static constexpr StringRef names[] = {"constant", "linear", "cosine", "step"};
   return names;
 }

@@ -41,7 +41,8 @@ void registerModelDialects(DialectRegistry &registry) {
 }
 
 namespace {
-/// The texts of errors while it lives; whoever listens gets them, too.
+/// Records the texts of errors during its lifetime. Outer handlers still
+/// receive them.
 class ErrorRecorder {
 public:
   explicit ErrorRecorder(MLIRContext &context)
@@ -79,12 +80,12 @@ Model::Model(const DialectRegistry &registry, ModelOptions given)
   });
 }
 
-/// What is told has been said, if there is anybody to say it to.
+/// The error is marked as reported if a listener is set.
 llvm::Error Model::fail(ErrorKind kind, const Twine &text) {
   return makeError({kind, text.str(), !owned || options.onMessage});
 }
 
-/// Says what no diagnostic says: of the file at `path`, by that name.
+/// Reports an error that has no diagnostic, under the name `path`.
 llvm::Error Model::refuse(ErrorKind kind, StringRef path, const Twine &text) {
   if (options.onMessage)
     options.onMessage(path, DiagnosticSeverity::Error, text);
@@ -202,7 +203,7 @@ llvm::Error Model::widen() {
 }
 
 //===----------------------------------------------------------------------===//
-// What it takes
+// Inputs and outputs
 //===----------------------------------------------------------------------===//
 
 /// The name of a symbolic dimension in an input's description; empty if it has
@@ -219,7 +220,7 @@ static StringRef getDimName(Attribute described, size_t axis) {
   return name ? name.getValue() : "";
 }
 
-/// Sizes of symbolic dimensions become those that their names have.
+/// Replaces symbolic dimensions by the sizes given for their names.
 static void resolveDims(ModelValue &input, Attribute described,
                         const llvm::StringMap<int64_t> &dims) {
   for (size_t axis = 0; axis < input.sizes.size(); ++axis) {
@@ -282,8 +283,8 @@ std::vector<std::string> Model::getOutputNames() {
 // Writing
 //===----------------------------------------------------------------------===//
 
-/// Fails where data would stay in files of the model that was read: they lie
-/// beside that one, wherever the new model goes.
+/// Fails if data would stay in files of the model that was read: they are
+/// stored next to the input file, not next to the new model.
 llvm::Expected<std::unique_ptr<ExportedModel>> Model::exportTo(StringRef path) {
   ErrorRecorder recorder(context);
   auto exported = exportONNX(*module, llvm::sys::path::filename(path));
@@ -355,7 +356,7 @@ llvm::Error Model::writeONNX(StringRef path) {
 // Compiling
 //===----------------------------------------------------------------------===//
 
-/// With a target.
+/// Completes the options: adds the host's target if none is given.
 llvm::Expected<CompileOptions> Model::complete(const CompileOptions &given) {
   CompileOptions own = given;
   if (own.device != DeviceKind::CPU && !own.keepReductions)

@@ -84,7 +84,7 @@ llvm::Error printPolicy(
   for (const std::string &warning : loaded->warnings)
     onMessage(DiagnosticSeverity::Warning, warning);
   MLIRContext context(registry);
-  // A message names its node; the IR around it would bury it.
+  // Messages name their node; printing the IR around it would hide them.
   context.printOpOnDiagnostic(false);
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diag) {
     onMessage(diag.getSeverity(), diag.str());
@@ -141,7 +141,7 @@ static void buildMixedPrecision(OpPassManager &pm,
   options.maxWeightCopy = request.maxWeightCopy;
   options.raiseOpset = request.raiseOpset;
   options.opsetLimit = request.opsetLimit;
-  // Reports read the attributes of the passes, and take them away.
+  // Reports read the marks of the passes and remove them.
   options.keepMarks = bool(addReports);
   options.lossScale = lossScale.str();
   buildMixedPrecisionPipeline(pm, options, addReports);

@@ -74,7 +74,7 @@ llvm::Error registerSchemas(StringRef json, StringRef name,
 // ModelInput
 //===----------------------------------------------------------------------===//
 
-/// Paths that something else would have resolved: a shell, or a browser.
+/// Recognizes paths that a shell or a browser should have resolved.
 static StringRef describeForeignPath(StringRef path) {
   if (path.contains("://"))
     return "; it is a URL: download the file first";
@@ -109,7 +109,7 @@ llvm::Error ModelInput::set(StringRef content, StringRef file) {
 
 void ModelInput::releasePages() {
 #ifdef __linux__
-  // LLVM asks posix_madvise, for which glibc does nothing.
+  // LLVM calls posix_madvise, which does nothing in glibc.
   if (buffer &&
       buffer->getBufferKind() == llvm::MemoryBuffer::MemoryBuffer_MMap)
     ::madvise(const_cast<char *>(buffer->getBufferStart()),
@@ -144,8 +144,8 @@ Format chooseFormat(Format wanted, StringRef name, Format input) {
   return isONNX(input) && !name.empty() ? Format::ONNX : Format::MLIR;
 }
 
-/// ONNX text starts with '<' (or with comments before it), MLIR text with
-/// anything else that is printable; what remains is protobuf.
+/// ONNX text starts with '<' or with comments before it. Other printable
+/// content is MLIR text, and all else is protobuf.
 static Format getFormatOfContent(StringRef content) {
   if (content.starts_with("ML\xefR"))
     return Format::Bytecode;
@@ -190,12 +190,12 @@ llvm::Error ModelInput::check() const {
   return llvm::Error::success();
 }
 
-/// Which line of the text it is about.
+/// Adds the line of the text to a diagnostic.
 static LogicalResult addPlace(Diagnostic &diagnostic) {
   if (auto place = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
     diagnostic << " (line " << place.getLine() << ", column "
                << place.getColumn() << ")";
-  // The message is for the next handler to show.
+  // The next handler prints the message.
   return failure();
 }
 

@@ -108,7 +108,8 @@ static llvm::ErrorOr<Content> readBelow(const Directory &folder, StringRef name,
   return mapFile(*file, status, name);
 }
 
-/// A data file that this output had once, and that the input has no need of.
+/// True for a data file that an earlier version of this output used and that
+/// the input does not need.
 bool ModelOutput::isOldData(StringRef name) const {
   struct stat status;
   return isDataFileOf(name, path::filename(options.path)) &&
@@ -118,8 +119,8 @@ bool ModelOutput::isOldData(StringRef name) const {
          !llvm::is_contained(inputFiles, FileIdentity(status));
 }
 
-/// The data files of the model that is to be replaced, less those that the new
-/// one needs.
+/// The data files of the model that will be replaced, without those that the
+/// new one needs.
 llvm::Expected<std::vector<std::string>> ModelOutput::findObsolete() const {
   std::vector<std::string> found;
   if (main->isDirect())
@@ -179,7 +180,7 @@ llvm::Error ModelOutput::addData(ExportedModel &model, ForEachFn forEach) {
     return failed;
   struct stat status;
   if (auto old = readBelow(*folder, name, status)) {
-    // Other models may use what is there and right.
+    // A file with the same content stays, since other models may use it.
     if ((*part)->hasContent((*old)->getBuffer()))
       return llvm::Error::success();
     if (llvm::is_contained(inputFiles, FileIdentity(status)))
@@ -192,8 +193,8 @@ llvm::Error ModelOutput::addData(ExportedModel &model, ForEachFn forEach) {
   return llvm::Error::success();
 }
 
-/// Copies a data file of the input to beside the output, under the name that
-/// the model has for it.
+/// Copies a data file of the input into the output's folder, under the name by
+/// which the model refers to it.
 llvm::Error ModelOutput::addCopy(StringRef name) {
   auto content = openExternalFile(options.inputPath, name,
                                   ImportOptions{options.externalDataRoots});
@@ -253,7 +254,7 @@ llvm::Error ModelOutput::open() {
   if (!created)
     return created.takeError();
   main = std::move(*created);
-  // A path that leads somewhere has a folder that can be opened.
+  // If a path exists, its folder can be opened.
   if (!folder)
     return main->fail(std::make_error_code(std::errc::permission_denied));
   return llvm::Error::success();
@@ -286,7 +287,7 @@ llvm::Error ModelOutput::writeONNX(ModuleOp module) {
   begin("export");
   std::unique_ptr<ExportedModel> model =
       exportONNX(module, path::filename(options.path));
-  // What was wrong is said already.
+  // The error is already reported.
   if (!model)
     return makeError({ErrorKind::BadInput, "", /*isReported=*/true});
   if (options.path.empty()) {
@@ -358,7 +359,7 @@ llvm::Error ModelOutput::write(ModuleOp module, Format format, bool unchanged) {
                            : write([&](raw_ostream &os) {
                                return printMLIR(module, format, os);
                              });
-  // Whatever has not been committed goes, then the folders made for it.
+  // Remove everything that was not committed, and then the folders made for it.
   parts.clear();
   main.reset();
   if (result)
@@ -371,7 +372,8 @@ llvm::Error ModelOutput::write(ModuleOp module, Format format, bool unchanged) {
 // Dry runs
 //===----------------------------------------------------------------------===//
 
-/// What prevents that a file of this path is made or replaced.
+/// The error that prevents a file with this path from being created or
+/// replaced.
 static std::error_code checkAccess(StringRef file) {
   if (llvm::sys::fs::is_directory(file))
     return std::make_error_code(std::errc::is_a_directory);

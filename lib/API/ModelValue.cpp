@@ -1,4 +1,4 @@
-//===- ModelValue.cpp - What a model takes --------------------------------===//
+//===- ModelValue.cpp - Inputs and outputs of a model ---------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -41,7 +41,8 @@ std::string ModelValue::describe() const {
 // Random numbers
 //===----------------------------------------------------------------------===//
 
-/// Of N(0, 1). The standard leaves its distributions to the library.
+/// Draws from N(0, 1) itself, because the standard does not specify the
+/// algorithms of its distributions.
 static double drawNormal(std::mt19937_64 &engine) {
   auto uniform = [&] { return (double(engine() >> 11) + 0.5) * 0x1p-53; };
   return std::sqrt(-2 * std::log(uniform())) *
@@ -119,8 +120,8 @@ private:
   std::vector<Tensor> bound;
   /// Names in the data that the model has not.
   std::vector<StringRef> extra;
-  /// Sizes by the names of dimensions, from the data, and those that nothing
-  /// says.
+  /// Sizes by names of dimensions: those given by the data, and those that are
+  /// unknown.
   StringMap<int64_t> known;
   SmallSetVector<StringRef, 4> chosen;
   std::vector<std::string> unnamed;
@@ -172,7 +173,8 @@ Error InputBinder::checkGiven() {
   return Error::success();
 }
 
-/// Data of other names are most likely what is missing, under another name.
+/// Lists unused data, since a missing input most likely has data under another
+/// name.
 Error InputBinder::refuseMissing(const ModelValue &input) const {
   std::string text =
       "input '" + input.name + "' is missing: expected " + input.describe();
@@ -232,7 +234,7 @@ void InputBinder::warnOfExtra() const {
                           suggestNearest(name, names));
 }
 
-/// One line, however many there are.
+/// Notes all chosen sizes in one line.
 void InputBinder::noteSizes() const {
   std::vector<std::string> sizes;
   for (StringRef name : chosen)

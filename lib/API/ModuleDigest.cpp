@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Attributes and types are unique, and ops stay where they are: addresses say
-// what they are. The words of many ops are hashed at once.
+// Attributes and types are unique and ops are not moved, so addresses identify
+// them. The words of many ops are hashed at once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ public:
   }
 
 private:
-  /// What has been added becomes two words.
+  /// Replaces the words so far by the two words of their hash.
   void flush() {
     auto hash = llvm::xxh3_128bits(
         ArrayRef(reinterpret_cast<const uint8_t *>(words.data()),

@@ -98,7 +98,7 @@ bool isOutside(ArrayRef<OutputDifference> differences) {
   });
 }
 
-/// Why an output is outside of its tolerance, or of its bound.
+/// Explains how an output violates its tolerance or bound.
 static std::string describeOutside(const OutputDifference &difference) {
   const Difference &numbers = difference.numbers;
   if (difference.isAgainstOwn)

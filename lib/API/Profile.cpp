@@ -1,4 +1,4 @@
-//===- Profile.cpp - Where the time of a call goes ------------------------===//
+//===- Profile.cpp - Times of kernels and nodes ---------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -44,7 +44,8 @@ static KernelTime getBound(const DevicePlan::Work &work,
   double floats = 2 * double(work.fma) + double(work.operations);
   time.flops = floats + 2 * double(work.tensor) + double(work.doubles);
   time.bytes = double(work.readBytes + work.writtenBytes);
-  // One kind of arithmetic after the other, while bytes are on their way.
+  // The kinds of arithmetic are executed one after the other, and overlap with
+  // memory transfers.
   double arithmetic = floats / peaks.floatRate +
                       2 * double(work.tensor) / peaks.narrowRate +
                       double(work.doubles) / peaks.doubleRate;
@@ -106,11 +107,11 @@ double Profile::getTotal() const {
 }
 
 //===----------------------------------------------------------------------===//
-// What is added up
+// Totals
 //===----------------------------------------------------------------------===//
 
-/// Nodes that train a model are named after what they are made for, with a
-/// suffix (Autodiff.h).
+/// Nodes of a training step are named after the forward node that they belong
+/// to, plus a suffix (Autodiff.h).
 static StringRef getPartOfStep(const KernelWork &kernel) {
   if (kernel.work.kind == WorkKind::Update)
     return "update";
@@ -131,7 +132,7 @@ using Sums = MapVector<StringRef, KernelTime>;
 using Key = function_ref<StringRef(const KernelWork &)>;
 } // namespace
 
-/// The longest first.
+/// Sorts by time, the longest first.
 static std::vector<std::pair<StringRef, KernelTime>>
 addUp(ArrayRef<KernelWork> kernels, ArrayRef<KernelTime> times, Key getKey) {
   Sums sums;
@@ -178,7 +179,7 @@ static void printHead(raw_ostream &os, StringRef title) {
      << padLeft("roofline", 10);
 }
 
-/// A dash where the work is not known.
+/// Prints a dash if the work is unknown.
 static void printTime(raw_ostream &os, StringRef title, const KernelTime &time,
                       double total) {
   auto rate = [&](double count) {
@@ -195,7 +196,7 @@ static void printTime(raw_ostream &os, StringRef title, const KernelTime &time,
 }
 
 void Profile::print(raw_ostream &os) const {
-  // The longest of them are enough to read.
+  // Limit the table to the longest kernels.
   constexpr size_t mostKernels = 20;
   double total = getTotal();
   auto row = [&](StringRef title, const Twine &value) {
@@ -243,7 +244,7 @@ void Profile::print(raw_ostream &os) const {
 
 static void addFields(json::OStream &json, const KernelTime &time) {
   json.attribute("seconds", time.seconds);
-  // Null where the work is not known.
+  // Writes null if the work is unknown.
   auto add = [&](StringRef name, double value) {
     json.attribute(name, time.bound > 0 ? toJSON(value) : nullptr);
   };
@@ -310,7 +311,7 @@ void Profile::printTrace(raw_ostream &os) const {
       for (size_t index = 0; index < kernels.size(); ++index)
         json.object([&] {
           const KernelWork &kernel = kernels[index];
-          // In microseconds.
+          // Trace events use microseconds.
           auto getTime = [&](size_t number) {
             return 1e-3 * double(medianCall[number] - medianCall.front());
           };

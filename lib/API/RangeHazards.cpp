@@ -1,12 +1,12 @@
-//===- RangeHazards.cpp - What random data do not show --------------------===//
+//===- RangeHazards.cpp - Effects that random data hide -------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One pass forward: whether a value depends on a float input, whether it is as
-// large as one, and whether it counts.
+// One forward pass determines for each value if it depends on a float input, if
+// it can be as large as the input, and if it counts something.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,9 +37,10 @@ public:
 
 private:
   struct Origin {
-    /// A float input that the value depends on, or is as large as.
+    /// A float input on which the value depends, and one whose magnitude it
+    /// has.
     Value input = {}, large = {};
-    /// The value is an integer that an input gives, as a float too.
+    /// True if the value is an integer from an input, possibly cast to float.
     bool counts = false;
   };
 
@@ -88,7 +89,7 @@ bool HazardFinder::isLow(Operation *node) const {
 // Origins
 //===----------------------------------------------------------------------===//
 
-/// Results are about as large as the largest operand.
+/// True if results are about as large as the largest operand.
 static bool keepsSize(const OperatorTraits &traits) {
   switch (traits.math) {
   case OperatorMath::Abs:
@@ -127,7 +128,8 @@ HazardFinder::Origin HazardFinder::join(Operation *node) const {
 // Hazards
 //===----------------------------------------------------------------------===//
 
-/// The domain, or the error, of the function depends on where its operand lies.
+/// True if the domain or the error of the node's function depends on the
+/// operand's value.
 bool HazardFinder::isFunction(Operation *node) const {
   const OperatorTraits &traits = getOperatorTraits(node);
   if (traits.reduces())

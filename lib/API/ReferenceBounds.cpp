@@ -1,4 +1,4 @@
-//===- ReferenceBounds.cpp - What rounding explains -----------------------===//
+//===- ReferenceBounds.cpp - Errors that rounding explains ----------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,20 +16,19 @@ using namespace llvm;
 
 namespace mp {
 
-/// How often the reference is run on other grids.
+/// The number of runs of the reference on random grids.
 static constexpr unsigned numDraws = 8;
-/// Errors that are explained: so many times the mean of the draws and so many
-/// deviations. Of a single number, whose errors scatter most, one healthy one
-/// of 1,000 is further off.
+/// An error is explained up to `margin` times the mean of the draws plus
+/// `deviations` standard deviations. For scalars, whose errors scatter most,
+/// about one correct output in 1,000 exceeds this.
 static constexpr double margin = 2, deviations = 3;
-/// Sums in fp32 in another order.
+/// The error of fp32 sums in a different order.
 static constexpr double floatNoise = 0x1p-18;
 /// The factor by which a path may amplify the errors of its roundings.
 static constexpr double bearableGain = 4;
-/// The change of an element that is on the other side of an edge.
+/// The change of an element that falls on the other side of an edge.
 static constexpr double stepShare = 0.25;
-/// The error that fp32 may have, whatever explains it: 10 of its 24 bits are
-/// lost.
+/// The acceptable error of fp32 for any cause: 10 of its 24 bits are lost.
 static constexpr double bearableFloat = 0x1p-14;
 
 /// The root mean square error of several draws that is explained.
@@ -58,7 +57,7 @@ static std::vector<float> drawScales(unsigned count, unsigned draw) {
 // Running on grids
 //===----------------------------------------------------------------------===//
 
-/// One run of the reference in its own types with these scales.
+/// Runs the reference in its own types with these scales.
 Expected<std::vector<NamedTensor>>
 ReferenceComparison::runOnGrids(ArrayRef<float> scales) {
   Expected<Tensor> tensor =
@@ -67,19 +66,20 @@ ReferenceComparison::runOnGrids(ArrayRef<float> scales) {
     return tensor.takeError();
   llvm::copy(scales, tensor->get<float>().begin());
   own.session->getInputs().back() = *tensor;
-  // Random numbers of the model are the same in every call.
+  // The same call number gives the same random numbers in every run.
   own.session->getProgram().setCallNumber(0);
   return own.session->run();
 }
 
-/// The errors, by outputs and exposed values, that are explained by what the
-/// other model rounds.
+/// Measures the errors that are explained by the roundings of the other model,
+/// by outputs and exposed values.
 Expected<StringMap<double>> ReferenceComparison::measureRounding() {
   StringMap<SmallVector<double>> errors;
   for (unsigned draw = 0; draw < numDraws; ++draw) {
     auto outputs = runOnGrids(drawScales(own.numScales, draw));
     if (!outputs) {
-      // Rounded otherwise, an index may be out of range: that explains nothing.
+      // With different rounding, an index may be out of range. Such a run
+      // explains nothing.
       consumeError(outputs.takeError());
       continue;
     }
@@ -103,8 +103,8 @@ Expected<StringMap<double>> ReferenceComparison::measureRounding() {
 // Bounds
 //===----------------------------------------------------------------------===//
 
-/// Errors of the reference's own types next to float64, by outputs and exposed
-/// values; infinite where these have no number.
+/// Measures the errors of the reference's own types against float64, by outputs
+/// and exposed values. Infinite if there is no float64 value to compare with.
 StringMap<double> ReferenceComparison::measureFloats() const {
   StringMap<double> errors;
   for (const auto &entry : own.inner) {
@@ -121,11 +121,12 @@ StringMap<double> ReferenceComparison::measureFloats() const {
   return errors;
 }
 
-/// The factor beyond what rounding explains from which on a node's error is
-/// unexplained: there are many nodes.
+/// A node's error is unexplained if it exceeds the explained error by this
+/// factor. The factor is above 1 because many nodes are tested.
 static constexpr double nodeMargin = 2;
 
-/// Tells nodes what explains their errors; the first that is not explained.
+/// Sets the explained error of each node. Returns the first node whose error is
+/// not explained.
 static std::optional<NodeError>
 findUnexplained(ComparedModel &model, const StringMap<Tensor> &expected,
                 const StringMap<double> &explained) {
@@ -172,8 +173,8 @@ Error ReferenceComparison::setBounds(ComparedModel &model) {
     RoundingDepth depth = model.depths.lookup(output.name);
     bound.bearable = depth.depth ? bearableGain * depth.getError() + floatNoise
                                  : mostOfFloats;
-    // Noise moves a share of its size of the elements across an edge, and the
-    // root mean square of what that changes grows with the root of the share.
+    // Noise moves elements across an edge in proportion to its size, and the
+    // root mean square of the effect grows with the square root of that.
     if (model.discrete && depth.depth)
       bound.bearable =
           std::max(bound.bearable, stepShare * std::sqrt(bound.bearable));
@@ -183,8 +184,8 @@ Error ReferenceComparison::setBounds(ComparedModel &model) {
   return Error::success();
 }
 
-/// An output that is far from float64 where the reference's own types are, too,
-/// is held against these.
+/// If an output is far from float64 and so are the reference's own types, the
+/// output is compared with these instead.
 Error ReferenceComparison::compareToOwn(ComparedModel &model) {
   Expected<std::vector<NamedTensor>> exact = widenTensors(own.outputs),
                                      wide = widenTensors(model.outputs);
@@ -211,7 +212,7 @@ Error ReferenceComparison::compareToOwn(ComparedModel &model) {
 // Nodes
 //===----------------------------------------------------------------------===//
 
-/// How many nodes are tried for each that is shown.
+/// The number of nodes that are tried for each node that is shown.
 static constexpr uint64_t triesPerNode = 3;
 
 /// The error that the node alone adds to the outputs.
@@ -219,7 +220,8 @@ Error ReferenceComparison::measureNode(NodeError &node,
                                        const ComparedModel &model) {
   std::vector<float> scales(own.numScales, 0);
   bool isAny = false;
-  // A weight or an input that several nodes read in 16 bit is none of one's.
+  // A weight or an input that several nodes read in 16 bit does not belong to a
+  // single node.
   for (auto [index, rounding] : llvm::enumerate(model.roundings))
     if (index < scales.size() && llvm::all_equal(rounding.nodes) &&
         llvm::is_contained(rounding.nodes, node.node))
@@ -228,7 +230,7 @@ Error ReferenceComparison::measureNode(NodeError &node,
     return Error::success();
   auto outputs = runOnGrids(scales);
   if (!outputs) {
-    // As in measureRounding: what the node adds is not known.
+    // The effect of the node is unknown, as in measureRounding.
     consumeError(outputs.takeError());
     return Error::success();
   }
@@ -245,8 +247,9 @@ Error ReferenceComparison::measureNode(NodeError &node,
   return Error::success();
 }
 
-/// Sorts nodes by what they add to the outputs. Those whose errors rounding
-/// does not explain are the first: runs on grids do not show these.
+/// Sorts nodes by the errors that they add to the outputs. Nodes with errors
+/// that rounding does not explain come first, because runs on grids do not show
+/// those errors.
 Error ReferenceComparison::rankNodes(ComparedModel &model) {
   std::vector<NodeError> &nodes = model.nodes;
   if (own.numScales && !model.isReference) {

@@ -18,9 +18,9 @@ namespace mp {
 llvm::Expected<std::vector<NamedTensor>>
 widenTensors(llvm::ArrayRef<NamedTensor> tensors);
 
-/// Outputs whose sizes the data decide, and which have others than expected
-/// ones: those are put in their place. "float[8,4] instead of float[16,4]", by
-/// names.
+/// Finds outputs with data-dependent sizes that differ from the expected ones,
+/// and replaces them by the expected ones. Returns "float[8,4] instead of
+/// float[16,4]" by name.
 llvm::StringMap<std::string>
 takeOtherSizes(std::vector<NamedTensor> &outputs,
                llvm::ArrayRef<NamedTensor> expected);

@@ -29,8 +29,8 @@ ReferenceComparison::ReferenceComparison(ReferenceComparisonOptions options,
 // Data
 //===----------------------------------------------------------------------===//
 
-/// Data without rows: an axis that the model leaves open has no elements, and
-/// it is the first one.
+/// Fails for data without rows, i.e. if the first axis has no elements and its
+/// size is not fixed by the model.
 static Error checkRows(const ModelValue &input, const Tensor &tensor,
                        StringRef path) {
   if (input.sizes.empty() || input.sizes.front() >= 0 ||
@@ -42,7 +42,7 @@ static Error checkRows(const ModelValue &input, const Tensor &tensor,
       ": the data have no rows, and nothing would be compared");
 }
 
-/// A warning of numbers that hide what is compared.
+/// Warns of special numbers that would hide differences.
 static void warnOfSpecials(const ModelValue &input, const Tensor &tensor,
                            StringRef path, const MessageFn &say) {
   if (!say || isFinite(tensor))
@@ -68,7 +68,8 @@ static void warnOfSpecials(const ModelValue &input, const Tensor &tensor,
           ": what they reach cannot be compared");
 }
 
-/// Data by the names of the inputs, random numbers included: what all get.
+/// Reads the data by input name, random numbers included. All models receive
+/// the same data.
 Error ReferenceComparison::readInputs() {
   if (Error failed = prepare(reference))
     return failed;
@@ -93,7 +94,7 @@ Error ReferenceComparison::readInputs() {
   return Error::success();
 }
 
-/// The data with floats of the type that the model takes.
+/// Converts float data to the types that the model takes.
 static Expected<DataSet> convertData(const DataSet &data,
                                      ArrayRef<ModelValue> takes) {
   DataSet converted = data;
@@ -113,8 +114,9 @@ static Expected<DataSet> convertData(const DataSet &data,
 // Programs
 //===----------------------------------------------------------------------===//
 
-/// Programs that are compiled: the reference in its own types and in float64,
-/// and the models; the reference among them runs again only on a device.
+/// The number of compiled programs: the reference in its own types and in
+/// float64, and the models. The reference among them runs again only on a
+/// device.
 unsigned ReferenceComparison::countPrograms() const {
   bool runsAgain = options.compile.device != getOwnDevice();
   return 2 + llvm::count_if(models, [&](const ComparedModel &model) {
@@ -122,8 +124,8 @@ unsigned ReferenceComparison::countPrograms() const {
          });
 }
 
-/// Passes on each warning of compiling once: all programs have much the same
-/// nodes, if not at the same opset.
+/// Passes on each warning of the compiler once, since all programs have nearly
+/// the same nodes, possibly at different opsets.
 mlir::LogicalResult ReferenceComparison::filter(mlir::Diagnostic &message) {
   if (message.getSeverity() != mlir::DiagnosticSeverity::Warning)
     return mlir::failure();
@@ -142,7 +144,7 @@ Expected<Session> ReferenceComparison::open(std::unique_ptr<Model> model,
   own.compile.device = device;
   own.compile.keepPanels = false;
   ++numOpened;
-  // Elsewhere, one line speaks of all.
+  // Otherwise print one line for all programs.
   if (!CompileProgress::isOnTerminal())
     own.compile.title.clear();
   else if (!own.compile.title.empty())
@@ -161,7 +163,7 @@ Expected<Session> ReferenceComparison::open(std::unique_ptr<Model> model,
   return Session::create(std::move(model), *data, own);
 }
 
-/// Loads the model, without calls of functions, and looks at it.
+/// Loads the model, inlines its functions, and collects its values.
 Error ReferenceComparison::prepare(ComparedModel &compared) {
   auto loaded = compared.load();
   if (!loaded)
@@ -177,7 +179,8 @@ Error ReferenceComparison::prepare(ComparedModel &compared) {
   return Error::success();
 }
 
-/// All models, and the names of the values that they have in common.
+/// Prepares all models, and finds the names of the values that they have in
+/// common.
 Error ReferenceComparison::prepareAll() {
   constants = findConstantOutputs(reference.model->getModule());
   numOutputs = reference.model->getOutputNames().size();
@@ -223,15 +226,15 @@ static StringMap<Tensor> mapByName(ArrayRef<NamedTensor> tensors) {
   return map;
 }
 
-/// Products of tf32 round as well, on the device alone.
+/// Products in tf32 also round, but only on devices.
 DeviceKind ReferenceComparison::getOwnDevice() const {
   return options.compile.fp32Products == FP32Products::TF32
              ? options.compile.device
              : DeviceKind::CPU;
 }
 
-/// Runs the reference in its own types. Its program rounds, where switches say
-/// so, what the other model rounds.
+/// Runs the reference in its own types. Switches in its program round the
+/// values that the other model rounds.
 Error ReferenceComparison::runOwn() {
   Expected<std::unique_ptr<Model>> copy = reference.load();
   if (!copy)

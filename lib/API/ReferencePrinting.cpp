@@ -1,4 +1,4 @@
-//===- ReferencePrinting.cpp - What a comparison has found ----------------===//
+//===- ReferencePrinting.cpp - Prints comparisons -------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,7 @@ using namespace llvm;
 
 namespace mp {
 
-/// Errors are shares of the values' root mean squares.
+/// Prints errors relative to the values' root mean squares.
 static void printNodes(ArrayRef<NodeError> nodes, raw_ostream &os) {
   constexpr size_t column = 12;
   bool isTried = llvm::any_of(
@@ -38,7 +38,7 @@ static void printNodes(ArrayRef<NodeError> nodes, raw_ostream &os) {
   }
 }
 
-/// One section for each model, under a title that tells it from the others.
+/// Prints one section per model, with a title that identifies the model.
 void ReferenceComparison::print(raw_ostream &os) const {
   for (auto [index, model] : llvm::enumerate(models)) {
     os << (index ? "\n" : "") << "== " << escapeText(model.title)

@@ -55,7 +55,7 @@ Reports::Reports(const ReportOptions &options) : options(options) {
   run.output = options.output;
   run.isCode = options.isCode;
   run.isVerified = options.isVerified;
-  // What is wrong with them is mp-assign's to say.
+  // Invalid entries are reported by mp-assign.
   llvm::consumeError(parseDimensions(options.dims, dims));
 }
 
@@ -63,7 +63,7 @@ bool Reports::isWanted() const {
   return options.summary != SummaryForm::None || needsNodes();
 }
 
-/// The table needs no more than counts.
+/// True if a report needs nodes; the table only needs counts.
 bool Reports::needsNodes() const {
   return options.summary == SummaryForm::JSON || options.annotate ||
          !options.explain.empty() || !options.report.empty() ||
@@ -91,7 +91,7 @@ void Reports::addEnd(OpPassManager &pm) {
 }
 
 LogicalResult Reports::make(ModuleOp module) {
-  // Without this, nothing has decided on precision.
+  // The attribute is missing if precision was not decided.
   if (!module->hasAttr(mark::summary))
     return success();
   PrecisionReport report = PrecisionReport::collect(module, dims, needsNodes());
@@ -141,7 +141,7 @@ llvm::Error Reports::prepare() {
   return llvm::Error::success();
 }
 
-/// What the table and JSON say where precision was not decided.
+/// Fills the table and JSON of a run that does not decide precision.
 void Reports::printTraining() {
   if (options.summary == SummaryForm::Text) {
     llvm::raw_string_ostream os(table);

@@ -1,4 +1,4 @@
-//===- Roundings.cpp - Where a model rounds to 16 bit ---------------------===//
+//===- Roundings.cpp - Roundings of a model to 16 bit ---------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,19 +30,20 @@ static bool isFloatCast(Operation *op) {
              getTensorElementType(op->getOperand(0).getType()));
 }
 
-/// Rounds from what is wider, and no cast of the user's from integers.
+/// True for a cast to 16 bit from a wider float. Casts from integers do not
+/// count.
 static bool isNarrowingCast(Operation *op) {
   return isFloatCast(op) && is16BitTensor(op->getResult(0).getType()) &&
          isWideFloat(op->getOperand(0).getType());
 }
 
-/// A cast back behind a 16-bit value.
+/// True for a cast from a 16-bit value back to a wider float.
 static bool isWideningCast(Operation *op) {
   return isFloatCast(op) && is16BitTensor(op->getOperand(0).getType());
 }
 
-/// A node that computes its 16-bit result, and rounds it in the end. What
-/// control flow yields has been rounded inside of it.
+/// True for a node that computes in 16 bit and rounds its result at the end.
+/// Results of control flow are rounded inside of it.
 static bool roundsResults(Operation *op) {
   return isNode(op) && !isConstant(op) && !op->getNumRegions() &&
          !isStandardOp(op, "Cast") && !getOperatorTraits(op).has(Exact);
@@ -55,17 +56,17 @@ static bool movesValues(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is rounded
+// Finding roundings
 //===----------------------------------------------------------------------===//
 
-/// The value with the casts to float around it taken away.
+/// The value without the float casts around it.
 static Value getSource(Value value) {
   while (isFloatCast(value.getDefiningOp()))
     value = value.getDefiningOp()->getOperand(0);
   return value;
 }
 
-/// Who reads the value, casts back to fp32 looked through.
+/// Adds the uses of the value, also those after casts back to fp32.
 static void addUses(Value value, GraphOp graph, std::vector<NamedUse> &uses) {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
@@ -79,8 +80,8 @@ static void addUses(Value value, GraphOp graph, std::vector<NamedUse> &uses) {
   }
 }
 
-/// The names that a 16-bit value had in fp32: its own, or, where that is the
-/// name of the value cast back, that one.
+/// The names that a 16-bit value may have had in fp32: its own name, or the
+/// name of the value that is cast back.
 static std::vector<std::string> getNames(Value value) {
   std::vector<std::string> names = {onnxir::getValueName(value).str()};
   for (Operation *user : value.getUsers())
@@ -97,8 +98,8 @@ static Operation *getMainNode(Operation *op, GraphOp graph) {
   return isNode(op) ? op : nullptr;
 }
 
-/// The nodes that compute with the value, casts and what only moves 16-bit
-/// values looked through.
+/// The nodes that compute with the value, also through casts and nodes that
+/// only move 16-bit values.
 static std::vector<std::string> findReaders(Value value, GraphOp graph) {
   std::vector<std::string> readers;
   SmallVector<Value> worklist = {value};
@@ -140,8 +141,9 @@ std::vector<Rounding> findRoundings(ModuleOp module) {
     if (!isNarrowingCast(op) ||
         is16BitTensor(getSource(op->getResult(0)).getType()))
       return;
-    // A node in fp32 whose result is rounded, all of it, has lost its name to
-    // what is cast back; else the value is rounded for some of its uses.
+    // If the result of an fp32 node is rounded for all uses, its name has moved
+    // to the value that is cast back. Otherwise it is rounded for some of its
+    // uses.
     add(op->getResult(0));
     Rounding &cast = roundings.back();
     addUses(op->getResult(0), graph, cast.uses);
@@ -162,7 +164,7 @@ double RoundingDepth::getError() const {
   return unit * std::sqrt(double(depth));
 }
 
-/// The coarser type, and the longer path.
+/// Combines two depths: the coarser type and the longer path.
 static RoundingDepth join(RoundingDepth a, RoundingDepth b) {
   bool isCoarse = a.kind == ElementKind::BFloat16;
   return {a.kind == ElementKind::Undefined || (b.depth && !isCoarse) ? b.kind
@@ -187,8 +189,8 @@ static ElementKind getRounding(Operation *op) {
 llvm::StringMap<RoundingDepth> findRoundingDepths(ModuleOp module) {
   GraphOp graph = getMainGraph(module);
   llvm::DenseMap<Value, RoundingDepth> depths;
-  // Bodies come before their nodes, which are at least as deep as what they
-  // yield; what they capture has been seen before.
+  // Bodies are visited before their nodes, which are at least as deep as the
+  // values that the bodies yield. Captured values are visited before.
   graph.walk([&](Operation *op) {
     RoundingDepth depth;
     auto take = [&](ValueRange values) {
@@ -221,7 +223,7 @@ class GridRounder {
 public:
   explicit GridRounder(ModuleOp module);
 
-  /// `number` is the place of its scale.
+  /// Rounds the values of one rounding; `number` is the index of its scale.
   void visit(const Rounding &rounding, unsigned number);
   ScaleInput getScales() const { return {scales ? scalesName : "", count}; }
 
@@ -233,7 +235,7 @@ private:
 
   NodeBuilder builder;
   GraphEditor editor;
-  /// Behind the constants that are made.
+  /// The insertion point, after the constants that are created.
   Operation *first;
   std::string scalesName;
   BlockArgument scales;
@@ -259,7 +261,7 @@ GridRounder::GridRounder(ModuleOp module)
   });
 }
 
-/// The value by the first of its names that is one of an fp32 value.
+/// Finds the value by the first of its names that belongs to an fp32 value.
 Value GridRounder::lookup(const Rounding &rounding) const {
   for (const std::string &name : rounding.names)
     if (Value value = name.empty() ? Value() : values.lookup(name);
@@ -268,7 +270,7 @@ Value GridRounder::lookup(const Rounding &rounding) const {
   return {};
 }
 
-/// The operands that read the value rounded; none where nodes are other ones.
+/// The operands that read the rounded value; empty if the nodes are not found.
 SmallVector<OpOperand *> GridRounder::findUses(const Rounding &rounding) {
   SmallVector<OpOperand *> found;
   for (const NamedUse &use : rounding.uses) {
@@ -284,7 +286,7 @@ SmallVector<OpOperand *> GridRounder::findUses(const Rounding &rounding) {
   return found;
 }
 
-/// To what float16 reaches: masks of greater numbers mask as well.
+/// Clips to the range of float16. Masks with larger numbers still mask.
 Value GridRounder::clip(Value value) {
   Value least = builder.scalarLike(-65504, value),
         most = builder.scalarLike(65504, value);
@@ -339,8 +341,8 @@ void GridRounder::visit(const Rounding &rounding, unsigned number) {
       uses, [](OpOperand *use) { return isa<YieldOp>(use->getOwner()); });
   if (!source || !(isOutput || (isWhole && isNode(source.getOwner()))))
     return;
-  // Who asks for the value by its name, as outputs do, asks for the rounded
-  // one.
+  // Outputs and other users that refer to the value by name must get the
+  // rounded one.
   std::string name = onnxir::getValueName(value).str();
   setValueName(source, builder.getNames().getValueName(name + "_exact"));
   setValueName(cast<OpResult>(result), name);

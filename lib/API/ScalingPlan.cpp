@@ -1,4 +1,4 @@
-//===- ScalingPlan.cpp - What a step would take on many ranks -------------===//
+//===- ScalingPlan.cpp - Predicted scaling over ranks ---------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -33,8 +33,8 @@ struct KnownNetwork {
   unsigned ranksPerNode;
 };
 
-/// Nine tenths and more of the line's rate, as MPI's and NCCL's own benchmarks
-/// measure for long messages (nccl-tests' "bus bandwidth"), and latencies of
+/// At least nine tenths of the line rate, as measured for long messages by the
+/// benchmarks of MPI and NCCL (nccl-tests' "bus bandwidth"), and latencies of
 /// NCCL's tuning model (src/graph/tuning.cc) or, for TCP, of a switch.
 constexpr KnownNetwork knownNetworks[] = {
     {"10g", {1.15e9, 20e-6}, {}, 1},
@@ -95,8 +95,9 @@ double Network::getNodeBandwidth() const {
 }
 
 double Network::getRingSeconds(double bytes, unsigned ranks) const {
-  // A piece goes around nearly twice, and out of each node once in each round:
-  // only a ring of nodes of one rank each has two hops fewer outside.
+  // A chunk goes around the ring nearly twice, and leaves each node once per
+  // round. Only a ring of nodes with one rank each has two fewer hops between
+  // nodes.
   unsigned nodes = countNodes(ranks), hops = 2 * (ranks - 1);
   unsigned hopsOutside = nodes > 1 ? std::min(hops, 2 * nodes) : 0;
   double bandwidth = nodes < 2 ? inside.bandwidth
@@ -110,13 +111,14 @@ double Network::getRingSeconds(double bytes, unsigned ranks) const {
 double Network::getTreeSeconds(double bytes, unsigned ranks) const {
   unsigned nodes = countNodes(ranks), local = std::min(ranks, ranksPerNode);
   double transfer = local > 1 ? 2 * bytes / inside.bandwidth : 0;
-  // Ranks of a node sum up before they send. Two trees, each for a half, have
-  // other inner nodes: everything comes and goes once in the end, but only once
-  // altogether between two nodes, which are a root and a leaf of either tree.
+  // The ranks of a node add up before they send. Each of two trees carries half
+  // of the data, with different inner nodes, so all data enter and leave a node
+  // once. With two nodes, which are the root and the leaf of each tree, data
+  // are sent only once in total.
   if (nodes > 1)
     transfer =
         std::max(transfer, (nodes == 2 ? 1 : 2) * bytes / getNodeBandwidth());
-  // A tenth of the bandwidth is what pipelining it costs.
+  // Pipelining costs a tenth of the bandwidth.
   return 2 * ((local - 1) * inside.latency +
               std::ceil(std::log2(nodes)) * outside.latency) +
          transfer / 0.9;
@@ -162,8 +164,8 @@ Expected<MeasuredStep> measureStep(Session &session) {
   return best;
 }
 
-/// A bucket of a step that takes so long; `needed` is absent where the step
-/// needs it at its end.
+/// Reads a bucket of a step that takes `stepSeconds`. Without `needed`, the
+/// bucket is needed at the end of the step.
 static Expected<BucketTime> readBucket(const json::Value &value,
                                        double stepSeconds) {
   const json::Object *object = value.getAsObject();
@@ -182,7 +184,7 @@ static Expected<BucketTime> readBucket(const json::Value &value,
   bucket.isF32 = object->getBoolean("fp32").value_or(true);
   bucket.ready = *ready;
   bucket.needed = object->getNumber("needed").value_or(stepSeconds);
-  // 0 is for what the step does not wait for.
+  // A value of 0 means that the step does not wait for the bucket.
   if (bucket.needed != 0 &&
       (!(bucket.needed >= *ready) || !(bucket.needed <= stepSeconds)))
     return createStringError(
@@ -226,7 +228,7 @@ Expected<MeasuredStep> readMeasuredStep(StringRef path) {
 }
 
 namespace {
-/// What happens in a step that waits for nobody.
+/// An event in a step that waits for no other rank.
 struct Event {
   double time;
   size_t bucket;
@@ -248,7 +250,7 @@ ScaledStep scale(const MeasuredStep &step, const Network &network,
     return one.time < other.time;
   });
   scaled.travels.resize(step.buckets.size());
-  // Waiting moves all that comes later.
+  // Each wait shifts all later events.
   double shift = 0, free = 0, sent = 0;
   for (const Event &event : events) {
     double now = event.time + shift;
@@ -267,10 +269,10 @@ ScaledStep scale(const MeasuredStep &step, const Network &network,
     free = end = begin + network.getSeconds(bytes, wanted.ranks);
     sent += 2 * bytes * (wanted.ranks - 1) / wanted.ranks;
   }
-  // The largest of n normally distributed numbers is about so far away.
+  // The expected maximum of n normally distributed numbers.
   double slowest =
       step.seconds * jitter * std::sqrt(2 * std::log(double(wanted.ranks)));
-  // An update of several batches waits once.
+  // An update of several batches waits only once.
   scaled.exposed = shift / wanted.accumulate;
   scaled.seconds = step.seconds + scaled.exposed + slowest;
   scaled.efficiency = step.seconds / scaled.seconds;

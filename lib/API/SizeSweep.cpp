@@ -41,7 +41,7 @@ StringRef findPrecision(mlir::ModuleOp module) {
 // Measuring
 //===----------------------------------------------------------------------===//
 
-/// Of what calls are given, before any of it is there.
+/// The total size of the inputs, computed before they are allocated.
 static int64_t countInputBytes(ArrayRef<ModelValue> inputs) {
   uint64_t total = 0;
   for (const ModelValue &input : inputs) {
@@ -68,11 +68,11 @@ private:
 
   const DataSet &data;
   const SizeSweepOptions &options;
-  /// For the row at hand; notes are made once.
+  /// Options for the current row. Notes are given only once.
   BindingOptions binding;
   CompileOptions compile;
   SizeSweep result;
-  /// What inputs may take before they are made: they are made here.
+  /// The memory available for inputs, which are allocated on the host.
   int64_t hostBytes = 0;
 };
 } // namespace
@@ -87,7 +87,7 @@ Expected<bool> Sweeper::plan(SizeSweep::Row &row,
     result.isBatch |=
         !input.dimNames.empty() && input.dimNames.front() == options.dim;
   row.memory.inputs = countInputBytes(*inputs);
-  // They are made here, unless nothing runs and sizes are known without them.
+  // Inputs are made here, unless nothing runs and sizes are known without them.
   bool isBound = !options.estimated || !data.inputs.empty() || binding.seed;
   if (row.memory.inputs > result.memoryBytes ||
       (isBound && row.memory.inputs > hostBytes))
@@ -210,7 +210,7 @@ static std::string formatBytes(int64_t bytes) {
   return text;
 }
 
-/// Each once, in the order of the rows.
+/// The precisions without duplicates, in the order of the rows.
 static SetVector<StringRef> getPrecisions(const SizeSweep &sweep) {
   SetVector<StringRef> precisions;
   for (const SizeSweep::Row &row : sweep.rows)

@@ -50,7 +50,7 @@ Error StepProgram::start(Model &model) {
     if (!takes[index].hasDefault)
       return createStringError("state '" + takes[index].name +
                                "' has no default to start with");
-    // Steps write over their states.
+    // Steps overwrite their states.
     Expected<Tensor> state = program->takeDefault(index);
     if (!state)
       return prefixError("state '" + takes[index].name + "'",
@@ -112,7 +112,7 @@ Expected<std::vector<NamedTensor>> StepProgram::fetchStates() const {
   return nameStates();
 }
 
-/// The loss of a step is that of the states before it.
+/// The loss of a step is computed from the states before it.
 Expected<const ProgramValue *> StepProgram::findInfinite() {
   if (Error failed = program->fetchStates())
     return failed;

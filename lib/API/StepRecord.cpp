@@ -1,4 +1,4 @@
-//===- StepRecord.cpp - What training steps give --------------------------===//
+//===- StepRecord.cpp - Results of training steps -------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -41,7 +41,7 @@ TensorRange::TensorRange(const Tensor &tensor)
 std::string formatShort(double number) {
   std::string text;
   raw_string_ostream os(text);
-  // A NaN's sign says nothing, and compilers choose it.
+  // The sign of a NaN is chosen by compilers and has no meaning.
   os << format("%.6g", std::isnan(number) ? std::abs(number) : number);
   return text;
 }

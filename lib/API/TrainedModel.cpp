@@ -17,7 +17,7 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// The elements as import would have them: small ones are uniqued.
+/// Stores elements in the same form as import: small ones are uniqued.
 static TypedAttr makeValue(RankedTensorType type, const Tensor &tensor,
                            StringRef name) {
   ArrayRef<char> bytes(static_cast<const char *>(tensor.getData()),
@@ -32,7 +32,7 @@ static TypedAttr makeValue(RankedTensorType type, const Tensor &tensor,
 }
 
 std::vector<NamedTensor> takeAverages(ArrayRef<NamedTensor> states) {
-  // As mp-opt --average names them.
+  // The suffix that mp-opt --average uses.
   constexpr StringLiteral suffix = ".ema";
   llvm::StringMap<const Tensor *> named;
   for (const auto &[name, tensor] : states)
@@ -49,7 +49,7 @@ std::vector<NamedTensor> takeAverages(ArrayRef<NamedTensor> states) {
 }
 
 namespace {
-/// Of a state.
+/// The element kind and sizes of a state.
 struct StateType {
   ElementKind kind;
   SmallVector<int64_t> sizes;

@@ -23,8 +23,8 @@ using namespace llvm;
 
 namespace mp {
 
-/// Dynamic loss scaling skips steps until it has found its scale; so many in a
-/// row are worth a warning.
+/// Dynamic loss scaling skips steps until it has found its scale. This many
+/// skipped steps in a row give a warning.
 static constexpr unsigned manySkipped = 10;
 
 //===----------------------------------------------------------------------===//
@@ -41,7 +41,8 @@ Trainer::Trainer(std::unique_ptr<Model> model, TrainingStep step,
       every(options.every ? options.every : this->batches.getCount()),
       writer(options.checkpoints, unsigned(options.keep)) {}
 
-/// No other run has the folder, nor is it one of a run that is not to go on.
+/// Locks the folder of checkpoints. Fails if another run holds it, or if it has
+/// checkpoints of a run that is not resumed.
 static Error takeFolder(const TrainerOptions &options, CheckpointLock &lock) {
   if (options.checkpoints.empty())
     return Error::success();
@@ -172,7 +173,7 @@ Error Trainer::checkAverages() {
 }
 
 Expected<std::vector<NamedTensor>> Trainer::readInitStates() const {
-  // One of the checkpoints in such a folder.
+  // `init` may be a single checkpoint inside a folder of checkpoints.
   SmallString<128> states(options.init);
   sys::path::append(states, "states.safetensors");
   if (sys::fs::exists(states))
@@ -265,8 +266,8 @@ Error Trainer::makeStep() {
   if (Error failed = setRate())
     return failed;
   wholes.clear();
-  // A run that is resumed goes on with the random numbers it would have had.
-  // Each rank has those of its batch.
+  // A resumed run continues with the same random numbers. Each rank has the
+  // random numbers of its batch.
   const BatchOptions &own = options.batches;
   std::optional<double> before = compiled->getScalar(skippedName);
   if (Error failed = compiled->run(int64_t(step * own.ranks + own.rank)))
@@ -281,7 +282,7 @@ Error Trainer::makeStep() {
 }
 
 void Trainer::countSkipped(std::optional<double> before) {
-  // The update of an open window is still to come.
+  // The update of an open window has not happened yet.
   if (compiled->isWindowOpen())
     return;
   bool wasSkipped = before && last.skipped && *last.skipped > *before;
@@ -329,7 +330,7 @@ Expected<TrainingEnd> Trainer::run(const TrainingObserver &observer) {
   Error failed = writer.finish();
   if (!failed)
     return end;
-  // One error is enough, and the first is the reason.
+  // The first error is the reason; later ones are dropped.
   if (!end)
     return joinErrors(end.takeError(), std::move(failed));
   return std::move(failed);
@@ -343,7 +344,7 @@ Expected<TrainingEnd> Trainer::runSteps(const TrainingObserver &observer) {
       return opened.takeError();
     log = std::move(*opened);
   }
-  // What is trained was copied.
+  // The trainable values have been copied.
   model->releasePages();
   noteStart();
   while (step < total) {

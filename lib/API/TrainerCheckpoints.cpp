@@ -1,4 +1,4 @@
-//===- TrainerCheckpoints.cpp - How a run is kept and taken up ------------===//
+//===- TrainerCheckpoints.cpp - Saves and resumes runs --------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -31,14 +31,14 @@ DataAttributes Trainer::getSettings() const {
   return settings;
 }
 
-/// Whether a state is for accumulation: steps that accumulate another number of
-/// batches, or none, have the other states in common.
+/// True if a state belongs to accumulation. Steps that accumulate a different
+/// number of batches share all other states.
 static bool isOfAccumulation(StringRef state) {
   return state == accumulatedSteps || isAccumulatedSum(state);
 }
 
-/// A hash of what steps of one model and optimizer have in common: names and
-/// types of states, and what parameters start with.
+/// A hash of everything that steps of one model and optimizer have in common:
+/// names and types of states, and initial parameters.
 std::string Trainer::hashStates() const {
   ArrayRef<ProgramValue> takes = compiled->getInputs();
   StringSet<> names;
@@ -54,7 +54,7 @@ std::string Trainer::hashStates() const {
                                   ? ArrayRef<int64_t>(shards.at(index)->sizes)
                                   : compiled->getValues()[index].getSizes();
     os << name << " " << describeType(takes[index].kind, sizes) << "\n";
-    // States of an optimizer are called after the parameter.
+    // States of an optimizer have the parameter's name as a prefix.
     if (names.contains(name.rsplit('.').first) && name.contains('.'))
       continue;
     const Tensor &initial = compiled->getValues()[index];
@@ -66,14 +66,15 @@ std::string Trainer::hashStates() const {
   return getContentName(text);
 }
 
-/// Numbers with as many digits as a float has, and all else as it is.
+/// Prints numbers with the digits of a float; other text stays unchanged.
 static std::string shorten(StringRef setting) {
   double number = 0;
   bool isFraction = setting.contains('.') && !setting.getAsDouble(number);
   return isFraction ? formatShort(number) : setting.str();
 }
 
-/// A run with other settings is another one, which may have the same states.
+/// The error for a run with other settings, which may nevertheless share
+/// states.
 static Error refuseSetting(const Twine &text, StringRef folder) {
   return createStringError("the checkpoint was made " + text +
                            "; --init=" + folder +
@@ -81,7 +82,8 @@ static Error refuseSetting(const Twine &text, StringRef folder) {
                            "states");
 }
 
-/// Fails where a setting of a checkpoint in `folder` is not what it is now.
+/// Fails if a setting of a checkpoint in `folder` differs from the current
+/// setting.
 static Error compare(StringRef key, StringRef then, const DataAttributes &now,
                      StringRef folder) {
   auto found = now.find(key.str());
@@ -114,10 +116,9 @@ static uint64_t getNumber(const DataAttributes &settings, StringRef key) {
   return number;
 }
 
-/// Of a run whose steps took more rows: on more ranks, or with fewer batches
-/// that are accumulated. The checkpoint becomes one of this run, after as many
-/// rows. Its steps are more, so that what it writes is newer than what there
-/// is.
+/// Converts a checkpoint of a run whose steps took more rows, i.e. had more
+/// ranks or accumulated more batches. The step number is scaled to keep the
+/// number of rows. It grows, so new checkpoints are newer than existing ones.
 Error Trainer::convertCheckpoint(Checkpoint &checkpoint) const {
   DataAttributes now = getSettings(), &then = checkpoint.settings;
   auto known = then.find(statesSetting);
@@ -151,7 +152,7 @@ Error Trainer::convertCheckpoint(Checkpoint &checkpoint) const {
   for (StringRef key : {"warmup", "lr-step", "steps"})
     if (then.find(key.str()) != then.end())
       then[key.str()] = std::to_string(getNumber(then, key) * factor);
-  // What there is of accumulation starts anew.
+  // Partial sums of accumulation are discarded.
   llvm::erase_if(checkpoint.states, [](const NamedTensor &state) {
     return isOfAccumulation(state.name);
   });
@@ -162,9 +163,10 @@ Error Trainer::convertCheckpoint(Checkpoint &checkpoint) const {
   return Error::success();
 }
 
-/// What is known before the step is compiled, which gives the rate.
+/// Checks settings that are known before the step is compiled. The learning
+/// rate is known only after that.
 Error Trainer::checkOrigin(const Checkpoint &checkpoint) const {
-  // Of another step of the same model, more has to be known.
+  // A checkpoint of another step of the same model needs further checks.
   bool hasStates = checkpoint.settings.count(statesSetting);
   if (checkpoint.model != content)
     return hasStates
@@ -192,7 +194,8 @@ const DataAttributes &Trainer::getDataHash() {
   return reading->getHashes();
 }
 
-/// Files that have not changed since are not read again.
+/// Checks the data by their hashes. Files that have not changed since the
+/// checkpoint are not read again.
 Error Trainer::checkData(const Checkpoint &checkpoint) {
   if (!checkpoint.data.empty() && !dataVersion.empty() &&
       checkpoint.dataVersion == dataVersion) {
@@ -218,7 +221,7 @@ Error Trainer::checkData(const Checkpoint &checkpoint) {
   return Error::success();
 }
 
-/// Begins to, while the step is compiled.
+/// Starts reading the data while the step is compiled.
 Error Trainer::readData() {
   ReadData read{dataPath, batches.getTensors(), !batches.areRows(),
                 !options.checkpoints.empty() || options.ranks};
@@ -237,8 +240,8 @@ Error Trainer::readData() {
   return Error::success();
 }
 
-/// Before the first step, all that it cannot be trained on. Data that a
-/// checkpoint knows have been judged.
+/// Checks before the first step if the step can be trained on the data. Data
+/// that a checkpoint has recorded were checked before.
 Error Trainer::judgeData() {
   return reading ? reading->check() : Error::success();
 }
@@ -316,8 +319,8 @@ Error Trainer::writeCheckpoint(StringRef folder) {
   return CheckpointFolder(folder).write(*made, unsigned(options.keep));
 }
 
-/// For those who cannot send a signal, as to a run whose launcher ends it at
-/// once: a file `stop` beside the checkpoints. It is taken away.
+/// A file named `stop` next to the checkpoints also stops the run, for users
+/// who cannot send a signal. The file is removed.
 bool Trainer::takeStopFile() const {
   if (options.checkpoints.empty())
     return false;
@@ -326,7 +329,8 @@ bool Trainer::takeStopFile() const {
   return sys::fs::exists(path) && !sys::fs::remove(path);
 }
 
-/// Steps on a device go on while it is written: they change other memory.
+/// Writes a checkpoint. Steps on a device continue meanwhile, since they change
+/// other memory.
 Error Trainer::writeCheckpoint() {
   if (Error failed = writer.finish())
     return failed;

@@ -1,4 +1,4 @@
-//===- TrainerEnds.cpp - How a training run ends --------------------------===//
+//===- TrainerEnds.cpp - Ends of a training run ---------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,16 +20,17 @@ using namespace llvm;
 
 namespace mp {
 
-/// Dynamic loss scaling skips steps until it has found its scale; so many in a
-/// row mean that it never will, if the loss is not a finite number either.
+/// Dynamic loss scaling skips steps until it has found its scale. After this
+/// many skipped steps in a row with a non-finite loss it never will.
 static constexpr unsigned tooManySkipped = 64;
 
 //===----------------------------------------------------------------------===//
 // Divergence
 //===----------------------------------------------------------------------===//
 
-/// A mean over labels of which none counts is NaN, and has no gradient. Where
-/// sums of an open window are not finite, its last step will skip the update.
+/// A mean over labels none of which counts is NaN and has no gradient. If sums
+/// of an open window are not finite, the last step of the window will skip the
+/// update.
 Error Trainer::judgeLoss() {
   bool isOpen = compiled->isWindowOpen(), isNumber = std::isfinite(last.loss);
   hasInfiniteLoss = (wasWindowOpen && hasInfiniteLoss) || !isNumber;
@@ -65,8 +66,7 @@ Error Trainer::judgeLoss() {
   return Error::success();
 }
 
-/// Updates that are skipped are judged at the end of their windows, as those of
-/// ranks are.
+/// Skipped updates are judged at the end of their windows, as with ranks.
 bool Trainer::hasDiverged() const {
   bool isNumber = std::isfinite(last.loss);
   if (isVoid || isPending)
@@ -77,7 +77,7 @@ bool Trainer::hasDiverged() const {
                                        : step == total && !isNumber;
 }
 
-/// The loss of a step is that of the states before it.
+/// The loss of a step is computed from the states before it.
 Expected<bool> Trainer::hasFiniteStates() {
   writer.wait();
   Expected<const ProgramValue *> infinite = compiled->findInfinite();
@@ -110,8 +110,8 @@ std::string Trainer::describeDivergence() const {
 // The last step
 //===----------------------------------------------------------------------===//
 
-/// The end that the run has come to with its last step, if there is one. No
-/// checkpoint takes the place of a good one while the loss is no number.
+/// The end that the run has reached with its last step, if any. A checkpoint
+/// does not replace a good one while the loss is not a finite number.
 Expected<std::optional<TrainingEnd>> Trainer::endStep(bool isStopped) {
   if (hasDiverged())
     return TrainingEnd::Diverged;
@@ -136,7 +136,7 @@ Expected<std::optional<TrainingEnd>> Trainer::endStep(bool isStopped) {
 // Runs that change nothing
 //===----------------------------------------------------------------------===//
 
-/// A hash of all float states but those of loss scaling and, with `hasSums`
+/// A hash of all float states except those of loss scaling and, if `hasSums` is
 /// false, sums of accumulated gradients; absent if there are none.
 std::optional<uint64_t> Trainer::hashFloats(bool hasSums) const {
   std::vector<uint64_t> hashes;
@@ -162,14 +162,14 @@ void Trainer::noteStart() {
   hashesBefore = {hashFloats(false), hashFloats(true)};
 }
 
-/// After the last step, whose states have been fetched. A learning rate of zero
-/// asks for parameters that stay.
+/// Called after the last step, when the states have been fetched. Unchanged
+/// parameters are expected if the learning rate is zero.
 Expected<TrainingEnd> Trainer::checkChanges() {
   Expected<bool> hasFiniteSums = compiled->hasFiniteSums();
   if (!hasFiniteSums)
     return hasFiniteSums.takeError();
   bool isOpen = compiled->isWindowOpen();
-  // Sums that overflow once stay as they are up to the end of their window.
+  // After an overflow, sums stay non-finite until the end of their window.
   if (isOpen && !*hasFiniteSums)
     return TrainingEnd::Finished;
   uint64_t made = step - firstStep;

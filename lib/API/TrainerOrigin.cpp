@@ -1,15 +1,14 @@
-//===- TrainerOrigin.cpp - Where a training run has diverged --------------===//
+//===- TrainerOrigin.cpp - Finds the origin of a divergence ---------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Steps write over their states, and what comes out of the one that diverges is
-// of no use. Steps are the same to the last bit when they are made again: from
-// the last checkpoint, or from the beginning, until the first of them after
-// which something is not finite. That one is made once more, with a check
-// behind each node.
+// Steps overwrite their states, so the states after a diverged step do not
+// help. Repeated steps are bitwise equal. They are repeated from the last
+// checkpoint, or from the beginning, up to the first step after which a value
+// is not finite. That step is repeated once more with a check after each node.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,10 +22,10 @@ using namespace llvm;
 
 namespace mp {
 
-/// Steps that took longer are not made again.
+/// The limit in seconds for repeating steps.
 static constexpr double longestReplay = 60;
 
-/// The states that the replay begins with, by their names, and their step.
+/// The states at which the replay begins, by name, and their step.
 Expected<Trainer::KeptStates>
 Trainer::findKeptStates(const FiniteChecks &checks) const {
   if (writer.getStep()) {
@@ -53,7 +52,7 @@ Trainer::findKeptStates(const FiniteChecks &checks) const {
   return kept;
 }
 
-/// All inputs as they are: those of the batch share their memory with it.
+/// All inputs as they are. Inputs of the batch share its memory.
 std::vector<NamedTensor> Trainer::nameInputs() const {
   std::vector<NamedTensor> inputs;
   for (auto [input, value] :
@@ -105,7 +104,7 @@ Expected<std::vector<unsigned>> Trainer::check(FiniteChecks &checks,
   return checks.run(inputs, int64_t(step));
 }
 
-/// Whether the batch has what is not finite.
+/// Says whether the batch is finite.
 static std::string describeBatch(ArrayRef<NamedTensor> batch) {
   for (const auto &[name, tensor] : batch)
     if (!isFinite(tensor))
@@ -146,7 +145,7 @@ Expected<std::string> Trainer::findOrigin() {
   for (unsigned index = 0; index < form.inputs.size(); ++index)
     if (!form.isState[index] && compiled->getValues()[index].getData())
       batch.push_back({form.inputs[index].name, compiled->getValues()[index]});
-  // Infinite numbers that are there in a good step are meant.
+  // Non-finite values that also occur in a good step are intended.
   for (unsigned place : *found)
     if (kept->step == first || !llvm::is_contained(*usual, place)) {
       const InnerValue &value = (*checks)->getValue(place);
@@ -157,7 +156,8 @@ Expected<std::string> Trainer::findOrigin() {
   return std::string();
 }
 
-/// A run that has diverged ends in any case.
+/// Searches for the origin of the divergence. Errors of the search are ignored,
+/// since the run has diverged anyway.
 void Trainer::traceDivergence() {
   if (!options.readStep || options.ranks || !shards.empty())
     return;

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All ranks have the same states, and make the same decisions: what these
-// depend on is reduced in the step, or agreed upon here. Before the first step
-// they compare what they are about to do, and take rank 0's states; after every
-// hundred steps, and before states are kept, they compare states.
+// All ranks have the same states and make the same decisions, since the values
+// that these depend on are reduced in the step or agreed upon here. Before the
+// first step, ranks compare their settings and take rank 0's states. Every
+// hundred steps, and before states are saved, they compare states.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ void Trainer::beOneOfMany(TrainerOptions &options) {
   options.batches.rank = uint64_t(options.ranks->getRank());
   if (options.ranks->getRank() == 0)
     return;
-  // One rank reads and writes; the others get what it has.
+  // Only rank 0 reads and writes files; the others receive its data.
   options.init.clear();
   options.checkpoints.clear();
   options.log.clear();
@@ -49,7 +49,7 @@ void Trainer::beOneOfMany(TrainerOptions &options) {
 // Before the first step
 //===----------------------------------------------------------------------===//
 
-/// What all ranks must have, by names that can be told to users.
+/// Settings that must be equal on all ranks, by names that users know.
 DataAttributes Trainer::describeRun() {
   DataAttributes run = getSettings();
   run["version"] = MPOPT_VERSION;
@@ -78,7 +78,7 @@ DataAttributes Trainer::describeRun() {
   return run;
 }
 
-/// Texts of all ranks.
+/// Gathers one text of each rank.
 static Expected<std::vector<std::string>> gatherTexts(Ranks &ranks,
                                                       StringRef own) {
   auto sizes = ranks.gatherNumbers(uint64_t(own.size()));
@@ -96,7 +96,7 @@ static Expected<std::vector<std::string>> gatherTexts(Ranks &ranks,
   return texts;
 }
 
-/// A line for each, which begins with the name.
+/// Splits a text into lines, each of which begins with a name.
 static SmallVector<StringRef> split(StringRef text) {
   SmallVector<StringRef> lines;
   text.split(lines, '\n', -1, /*KeepEmpty=*/false);
@@ -180,10 +180,10 @@ Error Trainer::connectDevices() {
 }
 
 //===----------------------------------------------------------------------===//
-// On the way
+// During the run
 //===----------------------------------------------------------------------===//
 
-/// For tests: "rank=1,step=37,state=w2" flips a bit of one rank's state.
+/// Flips a bit of one rank's state, for tests: "rank=1,step=37,state=w2".
 void Trainer::flipForTest() {
   const char *text = std::getenv("MPOPT_TEST_FLIP");
   if (!text)
@@ -221,7 +221,7 @@ Error Trainer::compareStates() {
   }
   ArrayRef<char> bytes(reinterpret_cast<const char *>(own.data()),
                        own.size() * sizeof(uint64_t));
-  // All of them in one number, first.
+  // First compare a single hash of all states.
   auto sums = options.ranks->gatherNumbers(hash(bytes.data(), bytes.size()));
   if (!sums)
     return sums.takeError();
@@ -240,7 +240,7 @@ Error Trainer::compareStates() {
       };
       if (isEqual(0, rank))
         continue;
-      // What there is is nothing to keep.
+      // The states must not be saved.
       compiled->setBroken();
       std::string text =
           "after step " + std::to_string(step) + ", rank " +
@@ -248,7 +248,7 @@ Error Trainer::compareStates() {
           compiled->getInputs()[compiled->getStates()[place]].name +
           "' is the first of them; the last checkpoint is from "
           "before";
-      // All have found the same.
+      // All ranks find the same difference.
       return makeError({ErrorKind::BadInput, std::move(text),
                         /*isReported=*/options.ranks->getRank() > 0,
                         /*isEverywhere=*/true});
@@ -256,8 +256,8 @@ Error Trainer::compareStates() {
   return Error::success();
 }
 
-/// In a window of accumulated batches each rank has sums of its own: for states
-/// that may be kept, their means are what all go on with.
+/// In a window of accumulated batches each rank has its own sums. Before states
+/// may be kept, all ranks replace the sums by their means.
 Error Trainer::shareSums() {
   if (Error failed = compiled->getProgram().fetchStates())
     return failed;
@@ -277,7 +277,7 @@ Error Trainer::shareSums() {
   return Error::success();
 }
 
-/// Whether a rank has been asked to stop.
+/// True if any rank has been asked to stop.
 Expected<bool> Trainer::agreeOnStop(bool isStopped) {
   isStopped |= takeStopFile();
   if (!options.ranks)
@@ -300,8 +300,8 @@ Expected<bool> Trainer::agreeOnStop(bool isStopped) {
   return isStopped;
 }
 
-/// What rank 0 has found, which writes checkpoints: an end that others do not
-/// see, such as a state that is not finite, is theirs as well.
+/// Broadcasts the decision of rank 0, which writes checkpoints. It may find an
+/// end that other ranks do not see, e.g. a state that is not finite.
 Expected<std::optional<TrainingEnd>>
 Trainer::agreeOnEnd(std::optional<TrainingEnd> end) {
   if (!options.ranks)

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Files have whole states, under the names that they have without sharding, so
-// that any number of ranks reads them. Rank 0 sends whole states before the
-// first step, of which each rank takes its range, and gathers them where they
-// are kept: then it has all of them until the next step.
+// Files contain whole states under the names that they have without sharding,
+// so any number of ranks can read them. Before the first step, rank 0 sends
+// whole states, of which each rank takes its range. To save states, rank 0
+// gathers them, and keeps the whole states until the next step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +44,7 @@ Error Trainer::shardStates() {
       " elements or more, with states, that are updated element by element");
 }
 
-/// Of the program's inputs.
+/// Maps inputs of the program to sharded states.
 void Trainer::findShards() {
   StringMap<const ShardedState *> byName;
   for (const ShardedState &state : shardList)
@@ -59,7 +59,7 @@ bool Trainer::isRange(unsigned input) const {
   return shard != shards.end() && shard->second->isRange;
 }
 
-/// Of a range, all ranks get theirs before the first step.
+/// Distributes ranges of sharded states to all ranks before the first step.
 Error Trainer::setStates(ArrayRef<NamedTensor> given, bool needsAll) {
   std::vector<NamedTensor> others;
   StringMap<unsigned> missing;
@@ -90,7 +90,7 @@ Error Trainer::setStates(ArrayRef<NamedTensor> given, bool needsAll) {
   if (needsAll && !missing.empty())
     return createStringError("state '" + missing.begin()->getKey() +
                              "' is missing");
-  // All but ranges.
+  // These states include the current ranges.
   if (needsAll)
     for (const auto &[input, shard] : shards)
       if (shard->isRange)
@@ -98,7 +98,7 @@ Error Trainer::setStates(ArrayRef<NamedTensor> given, bool needsAll) {
   return compiled->setStates(others, needsAll);
 }
 
-/// In the place of ranges.
+/// Replaces ranges by whole states.
 void Trainer::putWholes(std::vector<NamedTensor> &states) const {
   StringMap<Tensor> byName;
   for (const auto &[input, whole] : wholes)
@@ -108,7 +108,7 @@ void Trainer::putWholes(std::vector<NamedTensor> &states) const {
       state.tensor = found->second;
 }
 
-/// Takes the rank's range of whole states that rank 0 has, if it has any.
+/// Sets this rank's range from the whole state of rank 0, if rank 0 has it.
 Error Trainer::shareRange(unsigned input) {
   const ShardedState &shard = *shards[input];
   Tensor &own = compiled->getValues()[input];
@@ -138,7 +138,8 @@ Error Trainer::shareRange(unsigned input) {
   return Error::success();
 }
 
-/// To rank 0, piece by piece: others have no room for whole states.
+/// Gathers a state on rank 0, chunk by chunk, since the other ranks have no
+/// memory for whole states.
 Error Trainer::gatherShard(unsigned input, const ShardedState &shard) {
   constexpr uint64_t mostElements = 1 << 18;
   const Tensor &own = compiled->getValues()[input];
@@ -159,7 +160,7 @@ Error Trainer::gatherShard(unsigned input, const ShardedState &shard) {
       *whole = std::move(*made);
     }
   }
-  // Ranges differ by one element at most.
+  // The sizes of ranges differ by at most one element.
   uint64_t longest = (total + numRanks - 1) / numRanks;
   for (uint64_t from = 0; from < longest; from += mostElements) {
     uint64_t size = std::min(mostElements, longest - from);
@@ -194,7 +195,7 @@ Error Trainer::gatherShards() {
   return Error::success();
 }
 
-/// What all ranks have of a state in the same way; nothing of ranges.
+/// The bits of a state that must be equal on all ranks; empty for ranges.
 std::vector<uint16_t> Trainer::getSharedBits(unsigned input) const {
   std::vector<uint16_t> bits;
   if (isRange(input))

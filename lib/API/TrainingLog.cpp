@@ -17,7 +17,7 @@ namespace fs = llvm::sys::fs;
 
 namespace mp {
 
-/// The lines of `text` that tell of steps up to `step`.
+/// The lines of `text` for steps up to `step`.
 static std::string keepSteps(StringRef text, uint64_t step) {
   std::string kept;
   while (!text.empty()) {
@@ -68,7 +68,7 @@ Error TrainingLog::add(const StepRecord &record) {
   json::OStream json(*file);
   record.printJSON(json);
   *file << "\n";
-  // Whole lines, whatever happens to the process.
+  // Flush so that lines are complete even if the process is killed.
   file->flush();
   if (!file->has_error())
     return Error::success();

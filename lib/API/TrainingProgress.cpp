@@ -1,4 +1,4 @@
-//===- TrainingProgress.cpp - How far a training run is -------------------===//
+//===- TrainingProgress.cpp - Progress of a training run ------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -63,7 +63,7 @@ bool TrainingProgress::isLineDue(const StepRecord &record) const {
   if (!options.isBar)
     return record.step % std::max<uint64_t>(options.steps / 10, 1) == 0 ||
            record.validation;
-  // Above a bar, an epoch is worth a line, but a thousand are not a thousand.
+  // Print a line per epoch above the bar, unless there are too many epochs.
   constexpr uint64_t mostLines = 100;
   uint64_t every = divideCeil(getEpochs(), mostLines);
   return isEpochEnd(record) && (record.epoch + 1) % every == 0;
@@ -125,7 +125,7 @@ void TrainingProgress::showBar(const StepRecord &record) {
   std::string after = " " + std::to_string(done) + "/" + std::to_string(count) +
                       "  " + formatTime(left / std::max(progress.get(), 1e-9)) +
                       " left  " + describe(record, validation);
-  // A line that is wider than the terminal could not be written over.
+  // A line that is wider than the terminal cannot be overwritten.
   unsigned columns = options.getColumns ? options.getColumns() : 0;
   uint64_t room = columns ? columns - 1 : 100;
   constexpr uint64_t widest = 24, brackets = 2;

@@ -1,4 +1,4 @@
-//===- TrainingStep.cpp - What makes a model a training step --------------===//
+//===- TrainingStep.cpp - Training steps before compilation ---------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -37,13 +37,14 @@ Expected<TrainingStep> TrainingStep::find(Model &model,
   return step;
 }
 
-/// Nodes that update states may write over their operands.
+/// True for nodes that update states and may overwrite their operands.
 static bool isOfOptimizer(mlir::Operation *node) {
   return node && isNode(node) &&
          getOperatorTraits(node).kind == OperatorKind::Optimizer;
 }
 
-/// Nodes that draw random numbers or write over operands count without uses.
+/// Nodes that draw random numbers or overwrite operands are kept even without
+/// uses.
 static bool isRemovable(mlir::Operation *node) {
   switch (getOperatorTraits(node).kind) {
   case OperatorKind::Opaque:

@@ -27,7 +27,7 @@ static ComparedModel makeModel(StringRef title, ModuleOp module,
 // The verdict
 //===----------------------------------------------------------------------===//
 
-/// How much of what it may be an error is.
+/// The ratio of an error to its bound.
 static double getShare(const OutputDifference &output) {
   if (output.numbers.specials)
     return std::numeric_limits<double>::infinity();
@@ -43,7 +43,7 @@ static const OutputDifference &getWorst(ArrayRef<OutputDifference> outputs) {
   });
 }
 
-/// "bf16", "fp16", or "fp32" where nothing is rounded to 16 bit.
+/// "bf16", "fp16", or "fp32" if nothing is rounded to 16 bit.
 static StringRef getPrecision(const ComparedModel &model) {
   StringRef found = "fp32";
   for (const Rounding &rounding : model.roundings)
@@ -68,7 +68,7 @@ static std::string countOutputs(ArrayRef<OutputDifference> outputs,
 
 static constexpr double leastFloat16 = 0x1p-24;
 
-/// Why the worst output is refused.
+/// Explains why the worst output is refused.
 static std::string describeFault(const OutputDifference &output,
                                  const ComparedModel &model, bool isWished) {
   const Difference &numbers = output.numbers;
@@ -160,8 +160,8 @@ static Verdict judge(const ComparedModel &model, bool isWished) {
               ": " + describeFault(worst, model, isWished)};
 }
 
-/// Random numbers do not show what depends on the ranges of inputs: then the
-/// verdict says no more than that the result has run.
+/// Random data do not exercise behavior that depends on the ranges of inputs.
+/// The verdict then only says that the result has run.
 static void doubtRandomData(Verdict &verdict, const std::string &hazard) {
   StringRef text = verdict.text;
   if (hazard.empty() || (verdict.isVerified && !text.consume_front("verified")))

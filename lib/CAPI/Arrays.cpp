@@ -18,11 +18,11 @@ using namespace llvm;
 
 namespace mp {
 
-/// What stands for the bytes of a tensor without elements, which must not be
-/// taken for one that is not given.
+/// The address of tensors without elements, which must differ from a missing
+/// tensor.
 static uint64_t nothing;
 
-/// Compiled code takes other booleans for neither true nor false.
+/// Compiled code requires booleans to be 0 or 1.
 static bool areBooleans(const void *data, uint64_t count) {
   ArrayRef<uint8_t> bytes(static_cast<const uint8_t *>(data), count);
   return all_of(bytes, [](uint8_t byte) { return byte <= 1; });
@@ -83,7 +83,7 @@ CallInputs::CallInputs(ArrayRef<ProgramValue> given, ArrayRef<ModelValue> form,
   }
 }
 
-/// The place of an array, which may have no name, among `count` of them.
+/// The index for an array, which may have no name, among `count` of them.
 Expected<size_t> CallInputs::findPlace(const mp_opt_array &array, size_t index,
                                        size_t count) const {
   std::vector<StringRef> names;

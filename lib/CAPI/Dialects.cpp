@@ -34,7 +34,8 @@ MLIR_DEFINE_CAPI_DIALECT_REGISTRATION(Device, device, mp::device::DeviceDialect)
 namespace mp {
 
 namespace {
-/// Hears the errors of a context while it lives; so does who heard them before.
+/// Records the errors of a context during its lifetime. Previous handlers still
+/// receive them.
 class ErrorListener {
 public:
   ErrorListener(MLIRContext *context, MessageSink &sink, StringRef name)

@@ -1,4 +1,4 @@
-//===- Errors.cpp - How calls of the C API end ----------------------------===//
+//===- Errors.cpp - Errors and messages of the C API ----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ using namespace llvm;
 
 namespace mp {
 
-/// Of the thread's last call that failed.
+/// The error of the thread's last failed call.
 static thread_local std::string errorText;
 
 //===----------------------------------------------------------------------===//
@@ -26,8 +26,8 @@ static thread_local std::string errorText;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What a message is about, as far as it says so: texts begin with
-/// "node 'NAME' (OP)", or name an attribute as "attribute 'NAME'".
+/// The subject of a message, if it names one: texts begin with "node 'NAME'
+/// (OP)", or name an attribute as "attribute 'NAME'".
 struct Subject {
   explicit Subject(StringRef text);
   std::string node, op, attribute;
@@ -131,7 +131,7 @@ mp_opt_status fail(Error error, MessageSink *sink, StringRef file) {
   ErrorDetails details = takeDetails(std::move(error));
   std::string said = sink ? sink->takeError() : "";
   if (said.empty() && sink) {
-    // Texts of errors begin with the file or not.
+    // Texts of errors may begin with the file.
     StringRef text = details.text;
     if (!file.empty() && text.consume_front(file))
       text.consume_front(": ");
@@ -158,8 +158,8 @@ mp_opt_status failInternal(const char *what) noexcept {
 void initialize() {
   static std::once_flag once;
   std::call_once(once, [] {
-    // LLVM would end the process. What it leaves behind is of no use, but the
-    // process is the caller's.
+    // LLVM would end the process, which belongs to the caller. The state that
+    // LLVM leaves is not usable after that.
     install_fatal_error_handler([](void *, const char *reason, bool) {
       throw std::runtime_error(reason);
     });

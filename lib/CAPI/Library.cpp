@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The library is the archive of the C API as a whole; linkers want a source.
+// The library consists of the whole archive of the C API; linkers require a
+// source.
 //
 //===----------------------------------------------------------------------===//

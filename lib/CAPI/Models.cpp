@@ -56,7 +56,7 @@ static mp_opt_status read(const mp_opt_options *options, StringRef name,
   return succeed();
 }
 
-/// What calls do with a model that is not used up.
+/// Runs a function on a model that is not consumed.
 template <typename Function>
 static mp_opt_status use(mp_opt_model *model, const mp_opt_options *options,
                          Function function) {
@@ -68,7 +68,8 @@ static mp_opt_status use(mp_opt_model *model, const mp_opt_options *options,
   return function(*model->model);
 }
 
-/// The same with two; in whatever order they come, they are locked in one.
+/// Runs a function on two models. They are locked in one order, whatever the
+/// order of arguments.
 template <typename Function>
 static mp_opt_status useBoth(mp_opt_model *first, mp_opt_model *second,
                              const mp_opt_options *options, Function function) {
@@ -177,7 +178,7 @@ static mp_opt_status conclude(const Verdict &verdict, MessageSink &sink) {
   return MP_OPT_STATUS_OUTSIDE;
 }
 
-/// What is asked of a conversion, done; what it says goes to `report`.
+/// Runs the requested conversion and fills `report`.
 static mp_opt_status convert(mp_opt_model &handle, Request &request,
                              mp_opt_report &report) {
   Model &model = *handle.model;
@@ -186,7 +187,7 @@ static mp_opt_status convert(mp_opt_model &handle, Request &request,
   mlir::OwningOpRef<mlir::ModuleOp> original(
       options.verify ? model.getModule().clone() : mlir::ModuleOp());
   auto give = [&](Error failed) {
-    // The context goes with the model.
+    // The module must be freed before its context.
     original = {};
     handle.model.reset();
     return fail(std::move(failed), &sink);
@@ -220,7 +221,8 @@ static mp_opt_status convert(mp_opt_model &handle, Request &request,
   return verdict ? conclude(*verdict, sink) : succeed();
 }
 
-/// The options of a conversion; fails where they are those of something else.
+/// Makes the request of a conversion; fails if the options belong to another
+/// command.
 static Expected<std::unique_ptr<Request>>
 makeConversion(const mp_opt_options *options) {
   if (options && options->command != "convert")

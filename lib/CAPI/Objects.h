@@ -1,4 +1,4 @@
-//===- Objects.h - What stands behind the handles of the C API --*- C++ -*-===//
+//===- Objects.h - The objects of the C API ---------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,15 +24,15 @@
 
 namespace mp {
 
-/// Where messages of a call go.
+/// The receiver of a call's messages.
 class MessageSink {
 public:
-  /// From here on `options` say who listens, if they are not null, and errors
-  /// are those of a new call.
+  /// Starts a new call with no recorded errors. If `options` are not null, they
+  /// set the listener.
   void begin(const mp_opt_options *options);
   void say(llvm::StringRef file, mlir::DiagnosticSeverity severity,
            llvm::StringRef text);
-  /// Of the errors that were said, the first: what follows only hides it.
+  /// Returns the first recorded error, since later ones only hide it.
   std::string takeError();
 
 private:
@@ -42,14 +42,14 @@ private:
   std::string first;
 };
 
-/// What the options of a command ask for. To be made anew for each call: to
-/// complete what was given changes it.
+/// The parsed options of a command. It must be made anew for each call, since
+/// `complete` modifies it.
 struct Request {
-  /// Fails, of kind Usage, where the command is none.
+  /// Fails with kind Usage if the command is unknown.
   static llvm::Expected<std::unique_ptr<Request>>
   create(llvm::StringRef command);
 
-  /// Fails, of kind Usage, where options contradict each other.
+  /// Fails with kind Usage if options contradict each other.
   llvm::Error complete(mlir::DialectRegistry &registry);
 
   FlagTable table;
@@ -58,52 +58,53 @@ struct Request {
   ModelFlags model;
   LearningRate rate;
   std::optional<RateFlags> rateFlags;
-  /// Of a schedule that needs to know how many there will be.
+  /// The number of steps, for schedules that depend on it.
   uint64_t steps = 0;
 
 private:
   Request() = default;
 };
 
-/// What was made of options: as `create` and, if `isComplete`, `complete` fail.
-/// Null options are those of `command`, none of which is given.
+/// Makes a request from options. Fails as `create` and, if `isComplete`, as
+/// `complete` do. Null options are the defaults of `command`.
 llvm::Expected<std::unique_ptr<Request>>
 makeRequest(const mp_opt_options *options, llvm::StringRef command);
 
-/// A registry that knows models, and the operators of --schemas.
+/// Makes a registry with the dialects of models, and the operators of
+/// --schemas.
 llvm::Expected<mlir::DialectRegistry> makeRegistry(const Request &request);
 
-/// An array of a caller's as a tensor; its bytes are used where they lie, but
-/// where their address does not suit them. `what` begins errors.
+/// Wraps a caller's array as a tensor. Its bytes are copied only if they are
+/// not aligned. Errors begin with `what`.
 llvm::Expected<Tensor> makeTensor(const mp_opt_array &array,
                                   const llvm::Twine &what);
 
-/// What is said of an input or an output.
+/// Describes an input or an output.
 mp_opt_value describe(const ProgramValue &value);
 
-/// What calls take, in the order of their inputs.
+/// The inputs of calls, in order.
 class CallInputs {
 public:
-  /// `form` has the names of dimensions; those of `places` may be given.
+  /// `form` has the names of dimensions; only inputs in `places` may be given.
   CallInputs(llvm::ArrayRef<ProgramValue> inputs,
              llvm::ArrayRef<ModelValue> form,
              llvm::SmallVector<unsigned> places);
 
   llvm::ArrayRef<unsigned> getPlaces() const { return places; }
 
-  /// Puts arrays where their names, or else their places, belong, as tensors of
-  /// the inputs' types. Fails, naming the array, where names, sizes or types
-  /// are others, or one is missing; nothing has been done then. `sink` gets one
-  /// note for each input that is converted, in the first call that does so.
+  /// Assigns arrays to inputs by name, or else by position, and converts them
+  /// to the inputs' types. Fails without any effect, naming the array, if
+  /// names, sizes or types do not match, or if one is missing. `sink` receives
+  /// one note per converted input, in the first call that converts it.
   llvm::Error bind(llvm::ArrayRef<mp_opt_array> arrays,
                    llvm::MutableArrayRef<Tensor> values, MessageSink &sink,
                    llvm::StringRef file);
 
-  /// "batch is 16 in 'labels' and 5 in 'x'", where two of these tensors have
-  /// different sizes of one name; empty if none have.
+  /// Returns "batch is 16 in 'labels' and 5 in 'x'" if two of these tensors
+  /// have different sizes for one dimension name; empty if none have.
   std::string findMisfit(llvm::ArrayRef<Tensor> values) const;
 
-  /// Each of them.
+  /// The description of input number `place`.
   const ModelValue &operator[](size_t place) const { return inputs[place]; }
 
 private:
@@ -113,7 +114,7 @@ private:
 
   std::vector<ModelValue> inputs;
   llvm::SmallVector<unsigned> places;
-  /// Inputs of which a note has been given.
+  /// Indexed by input: true if a note on its conversion was given.
   std::vector<bool> isNoted;
 };
 
@@ -123,10 +124,10 @@ mp_opt_status fail(llvm::Error error, MessageSink *sink = nullptr,
                    llvm::StringRef file = "");
 mp_opt_status failUsage(const llvm::Twine &text);
 mp_opt_status failInternal(const char *what) noexcept;
-/// What is broken in LLVM ends in an exception from here on, which calls catch.
+/// Makes LLVM's fatal errors throw exceptions, which calls catch.
 void initialize();
 
-/// Runs what a function of the API does: it returns a status, and may throw.
+/// Runs a function of the API, which returns a status and may throw.
 template <typename Function> mp_opt_status guard(Function function) noexcept {
   try {
     initialize();
@@ -138,7 +139,7 @@ template <typename Function> mp_opt_status guard(Function function) noexcept {
   }
 }
 
-/// The same for what cannot fail, or tells so by what it returns.
+/// Runs a function that cannot fail, or reports failure by its result.
 template <typename Result, typename Function>
 Result guardResult(Result otherwise, Function function) noexcept {
   try {
@@ -153,7 +154,7 @@ Result guardResult(Result otherwise, Function function) noexcept {
 struct mp_opt_options {
   std::string command;
   std::vector<std::pair<std::string, std::optional<std::string>>> given;
-  /// Says what is wrong with what is given.
+  /// The request that has checked the given options.
   std::unique_ptr<mp::Request> checked;
   mp_opt_message_fn callback = nullptr;
   void *user = nullptr;
@@ -177,12 +178,13 @@ struct mp_opt_model {
   std::shared_ptr<mp::MessageSink> sink = std::make_shared<mp::MessageSink>();
   /// Null if it is used up.
   std::unique_ptr<mp::Model> model;
-  /// As it was read.
+  /// The digest of the model as it was read.
   std::optional<mp::ModuleDigest> before;
   std::mutex mutex;
 };
 
-/// In this order: programs need the model's context, and it the sink.
+/// The order matters: programs need the model's context, and that needs the
+/// sink.
 struct mp_opt_program {
   std::shared_ptr<mp::MessageSink> sink;
   std::unique_ptr<mp::Model> model;
@@ -199,9 +201,9 @@ struct mp_opt_step {
   mp::LearningRate rate;
   uint64_t total = 0, count = 0;
   double last = 0;
-  /// Of the model's file.
+  /// The hash of the model's file.
   std::string content;
-  /// Those that are no states.
+  /// The inputs that are not states.
   std::optional<mp::CallInputs> takes;
   std::vector<unsigned> outputs;
   /// Rules for the elements of inputs.

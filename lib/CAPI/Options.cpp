@@ -41,7 +41,7 @@ Error Request::complete(mlir::DialectRegistry &registry) {
   if (convertFlags) {
     if (Error failed = convertFlags->complete(MPOPT_VERSION))
       return failed;
-    // Nothing is printed.
+    // The C API prints nothing.
     convert.verification.title.clear();
     return addSchemas(convert.schemas, registry);
   }

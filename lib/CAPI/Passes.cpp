@@ -26,7 +26,7 @@ namespace mp {
   MACRO(Lowering)                                                              \
   MACRO(Precision)
 
-// The functions that TableGen calls, by the names that it gives them.
+// Functions that TableGen's code calls, under the names that it uses.
 #define DEFINE_REGISTRATION(stage)                                             \
   static void registerMPOpt##stage##Passes() { register##stage##Passes(); }
 FOR_EACH_STAGE(DEFINE_REGISTRATION)
@@ -63,7 +63,7 @@ static llvm::Error add(OpPassManager &manager, StringRef name,
   try {
     isAdded = succeeded(entry->addToPipeline(manager, options, note));
   } catch (const std::exception &thrown) {
-    // A pass that does not belong on what the manager runs on.
+    // The pass does not fit the manager's operation.
     found = thrown.what();
   }
   if (isAdded)

@@ -13,7 +13,7 @@ using namespace llvm;
 
 namespace mp {
 
-/// All inputs in turn.
+/// The indices of all inputs.
 static SmallVector<unsigned> countUp(size_t count) {
   SmallVector<unsigned> places;
   for (unsigned place = 0; place < count; ++place)
@@ -61,7 +61,7 @@ static Error run(mp_opt_program &handle, ArrayRef<mp_opt_array> arrays,
   if (Error failed = handle.takes->bind(arrays, values, *handle.sink,
                                         handle.model->getName()))
     return failed;
-  // What a call writes over is the library's.
+  // Calls may only overwrite memory of the library.
   if (handle.isInPlace)
     for (const ProgramValue &output : program.getOutputs())
       if (output.state >= 0 && values[output.state].getData()) {

@@ -22,7 +22,7 @@ using namespace llvm;
 
 namespace mp {
 
-/// Which inputs are the batch, and which outputs are no states.
+/// Finds the inputs of the batch and the outputs that are not states.
 static void sortValues(mp_opt_step &step, ArrayRef<ModelValue> form) {
   ArrayRef<unsigned> states = step.program->getStates();
   SmallVector<unsigned> places;
@@ -70,7 +70,7 @@ static mp_opt_status create(mp_opt_model &model, const mp_opt_options *options,
   if (Error failed =
           ModelFlags::prepare(inner, flags.getPrecision(), flags.sizes))
     return give(std::move(failed));
-  // Says what is missing.
+  // Fails with advice if the model is not a step.
   auto found = TrainingStep::find(inner, flags.sizes);
   if (!found)
     return give(found.takeError());
@@ -87,7 +87,7 @@ static mp_opt_status create(mp_opt_model &model, const mp_opt_options *options,
   return succeed();
 }
 
-/// Class numbers and indices that the step could not use.
+/// Checks for class numbers and indices that the step cannot use.
 static Error checkIntegers(const mp_opt_step &step) {
   std::string faults;
   for (unsigned place : step.takes->getPlaces()) {
@@ -104,8 +104,8 @@ static Error checkIntegers(const mp_opt_step &step) {
   return faults.empty() ? Error::success() : createStringError(faults);
 }
 
-/// A step with sizes that do not go together most likely fails: its states are
-/// put back then. On devices all sizes are known.
+/// Runs a step whose sizes do not match and which most likely fails: its states
+/// are restored in that case. On devices all sizes are known.
 static Error runDoubtful(mp_opt_step &step, const std::string &misfit) {
   auto states = step.program->fetchStates();
   if (!states)
@@ -139,13 +139,13 @@ static Error setRate(mp_opt_step &step, double rate) {
   return program.setRate(step.last);
 }
 
-/// All that can be wrong with the batch is found before the step begins.
+/// All errors in the batch are found before the step begins.
 static Error run(mp_opt_step &step, ArrayRef<mp_opt_array> batch, double rate) {
   StepProgram &program = *step.program;
   if (program.isBroken())
     return createStringError("a step has failed on its way, and may have "
                              "changed some states: load or set them all");
-  // The batch is the caller's: nothing of it is left when the call ends.
+  // The batch belongs to the caller; no reference to it remains after the call.
   llvm::scope_exit forget([&] {
     for (unsigned index : step.takes->getPlaces())
       program.getValues()[index] = Tensor();
@@ -207,8 +207,8 @@ static Error load(mp_opt_step &step, StringRef path) {
   return Error::success();
 }
 
-/// What functions do with a step. Errors are about the model, unless they name
-/// a file of their own.
+/// Runs a function on a step. Errors are prefixed with the model's name, unless
+/// they name their own file.
 template <typename Function>
 static mp_opt_status use(mp_opt_step *step, Function function,
                          bool namesFile = false) {
@@ -251,7 +251,7 @@ size_t mp_opt_step_num_states(const mp_opt_step *step) {
   return step ? step->program->getStates().size() : 0;
 }
 
-/// One of the values of `step` with these places.
+/// Describes one of the values of `step` with these indices.
 static mp_opt_status giveValue(const mp_opt_step *step,
                                ArrayRef<unsigned> places, size_t index,
                                mp_opt_value *value) {

@@ -90,7 +90,8 @@ void BucketRecorder::add(int32_t number, int32_t members, int32_t type,
   make(number, open);
 }
 
-/// As Ranks: what is needed before all of its bucket is there travels alone.
+/// Members that are needed before their bucket is complete are sent without the
+/// rest, as in Ranks.
 void BucketRecorder::need(int32_t number) {
   Pending &open = pending[number];
   if (open.members > 0)

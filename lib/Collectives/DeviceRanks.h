@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// NCCL carries bytes between devices, of parts of buckets that sessions make
+// NCCL transfers bytes between devices: shards of buckets, which sessions pack
 // and add up themselves (Runtime/Device.h).
 //
 //===----------------------------------------------------------------------===//
@@ -21,7 +21,7 @@
 
 namespace mp {
 
-/// In which a launcher ends ranks, since one has.
+/// Launchers end all ranks within this time after one of them has ended.
 constexpr std::chrono::seconds timeToEnd(3);
 
 /// "2.27.5", of the number that NCCL has for it.
@@ -29,7 +29,8 @@ std::string printNCCLVersion(int32_t version);
 
 class DeviceRanks {
 public:
-  /// All ranks call it, with rank 0's identifier; it returns when all have.
+  /// Called by all ranks with rank 0's identifier; returns when all have called
+  /// it.
   static llvm::Expected<std::unique_ptr<DeviceRanks>>
   create(const mp_nccl &nccl, const RankDevice &device, const mp_nccl_id &id,
          int rank, int size, const RanksOptions &options, std::string who);
@@ -37,7 +38,7 @@ public:
   ~DeviceRanks();
 
   void abandon() { isAbandoned = true; }
-  /// Sessions of this process call it from now on.
+  /// Makes sessions of this process use it from now on.
   void serveSessions();
   RanksFigures getFigures() const { return figures; }
 
@@ -50,7 +51,8 @@ private:
   int32_t gather(mp_device_address own, mp_device_address all, uint64_t bytes,
                  void *stream);
   int32_t watch(int32_t bucket);
-  /// Ends what is in line, which others may never come to. Returns 1.
+  /// Aborts queued operations, in which other ranks may never take part.
+  /// Returns 1.
   int32_t abort();
   /// Keeps the text of an error.
   int32_t check(int32_t error, const char *function);
@@ -58,15 +60,15 @@ private:
   const mp_nccl &nccl;
   RankDevice device;
   Watchdog watchdog;
-  /// The device's, while this holds it.
+  /// The device's context, while this object retains it.
   void *context = nullptr;
   void *communicator = nullptr;
   mp_device_ranks functions = {};
   std::string text;
   RanksFigures figures;
-  /// The bucket that is waited for.
+  /// The bucket that this rank waits for; -1 for none.
   int32_t awaited = -1;
-  /// Since when another rank has gone.
+  /// The time at which another rank was found to have ended.
   std::chrono::steady_clock::time_point lost;
   bool isLost = false;
   bool isServing = false, isAbandoned = false;

@@ -1,4 +1,4 @@
-//===- Launch.cpp - Who has started this process --------------------------===//
+//===- Launch.cpp - Detects the launcher of this process ------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -50,7 +50,7 @@ Expected<Launch> Launch::find() {
       return createStringError("the launcher says that this is rank " +
                                Twine(*rank) + " of " + Twine(*size));
     Launch launch = {variables.kind, *rank, *size};
-    // SLURM's own starter says it in another way.
+    // SLURM's own launcher uses another variable.
     for (const char *name : {variables.localRank, "SLURM_LOCALID"}) {
       if (!isSet(name))
         continue;

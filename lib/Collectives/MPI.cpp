@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Functions of MPI have the same names everywhere; what differs are handles, as
-// that of all ranks: Open MPI's are addresses of data in the library, MPICH's
-// numbers, and those of MPI 5's ABI small numbers as pointers. Only bytes
-// travel, so few of them are needed.
+// All MPI libraries have the same functions. They differ in handles such as
+// MPI_COMM_WORLD: Open MPI uses addresses of data in the library, MPICH
+// numbers, and the ABI of MPI 5 small numbers as pointers. Only bytes are sent,
+// so few handles are needed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,14 +33,14 @@ namespace {
 
 template <typename Handle> struct Handles {
   Handle world, byte, errorsReturn;
-  /// All calls come from one thread, which need not be the main one.
+  /// All calls come from one thread, which is not necessarily the main one.
   int serialized;
-  /// Its calls leave the processor to others where there are more ranks than
+  /// Its blocking calls yield the processor if there are more ranks than
   /// processors.
   bool yields = false;
 };
 
-/// What is used of the library.
+/// The functions of the library that are used.
 template <typename Handle> struct Functions {
   int (*MPI_Init_thread)(int *, char ***, int, int *);
   int (*MPI_Finalize)();
@@ -60,7 +60,7 @@ template <typename Handle> struct Functions {
   int (*MPI_Test)(Handle *, int *, void *);
 };
 
-/// Of any library: room for the texts that it writes.
+/// An upper bound of the length of texts in all libraries.
 constexpr size_t textBytes = 1 << 14;
 
 template <typename Handle> class MPICommunicator : public Communicator {
@@ -71,7 +71,8 @@ public:
       mpi.MPI_Finalize();
   }
 
-  /// The first function that `open` has not; null if there is none.
+  /// Loads the functions from the library `open`. Returns the name of the first
+  /// one that is missing; null if there is none.
   const char *findFunctions(void *open);
   Error start();
 
@@ -98,7 +99,7 @@ private:
                              Handle);
   using Request = int (*)(const void *, int, Handle, void *, int, Handle,
                           Handle, Handle *);
-  /// By one of the two forms of a function.
+  /// Runs the blocking or the non-blocking form of a collective.
   Error collect(const char *name, Collective blocking, Request begin,
                 const void *from, void *to, size_t bytes) {
     if (handles.yields)
@@ -119,16 +120,16 @@ private:
                                handles.world, &request));
   }
 
-  /// Until others have done their part. MPICH polls without an end, which
-  /// takes the processor from the very ranks that are waited for, where there
-  /// are more of these than processors, and from this one's kernels. Fewer
-  /// polls would slow down long messages, of which each poll moves a piece.
+  /// Waits until others have done their part. MPICH polls without a limit,
+  /// which takes the processor from the ranks that are waited for, if there are
+  /// more ranks than processors, and from this rank's kernels. Fewer polls
+  /// would slow down long messages, since each poll moves only a chunk.
   Error wait(const char *function, Handle &request, int code) {
     if (Error failed = check(function, code))
       return failed;
     constexpr unsigned busyPolls = 1000;
     constexpr std::chrono::microseconds nap(20);
-    // Larger than that of any library.
+    // A buffer that is larger than the status of any library.
     alignas(std::max_align_t) char status[256];
     for (unsigned polls = 0;; ++polls) {
       int isDone = 0;
@@ -213,7 +214,7 @@ template <typename Handle> Error MPICommunicator<Handle>::start() {
 // Libraries
 //===----------------------------------------------------------------------===//
 
-/// A library to be tried.
+/// Names a library to try first.
 static constexpr const char *libraryVariable = "MPOPT_MPI_LIBRARY";
 
 static SmallVector<const char *> getNames(const Launch &launch) {
@@ -225,8 +226,8 @@ static SmallVector<const char *> getNames(const Launch &launch) {
           "libmpi.so.12"};
 }
 
-/// The first that there is. Symbols are global: parts of Open MPI that it opens
-/// itself look for them.
+/// Opens the first library that is found. Symbols are global, since plugins of
+/// Open MPI look them up.
 static Expected<void *> open(const Launch &launch, std::string &name) {
   std::string tried;
   for (const char *candidate : getNames(launch)) {

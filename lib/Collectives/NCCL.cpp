@@ -22,16 +22,17 @@ namespace mp {
 // The library
 //===----------------------------------------------------------------------===//
 
-/// A library to be opened instead.
+/// Names a library to open instead.
 static constexpr const char *libraryVariable = "MPOPT_NCCL_LIBRARY";
 
-/// The first that there is. Packages of Python's index have their libraries
-/// beside each other: mp_opt/bin/mp-run, nvidia/nccl/lib/libnccl.so.2.
+/// Opens the first library that is found. Packages of Python's index install
+/// their libraries next to each other: mp_opt/bin/mp-run,
+/// nvidia/nccl/lib/libnccl.so.2.
 static void *openLibrary(std::string &name) {
   constexpr const char *usual = "libnccl.so.2";
   const char *given = std::getenv(libraryVariable);
   name = given && *given ? given : usual;
-  // What is open stays open: it has threads of its own.
+  // The library is never closed, since it has its own threads.
   void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library || name != usual)
     return library;
@@ -43,7 +44,7 @@ static void *openLibrary(std::string &name) {
   if (library)
     name = beside.str();
   else
-    // The message is about the usual one.
+    // Repeated, so that the error is that of the usual library.
     dlopen(usual, RTLD_NOW | RTLD_LOCAL);
   return library;
 }
@@ -83,7 +84,7 @@ std::string printNCCLVersion(int32_t version) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The device's context is the thread's while this lives.
+/// Makes the device's context current for the thread during its lifetime.
 class Current {
 public:
   Current(const mp_driver &driver, void *context)
@@ -196,7 +197,7 @@ void DeviceRanks::serveSessions() {
 }
 
 //===----------------------------------------------------------------------===//
-// In steps
+// Operations within steps
 //===----------------------------------------------------------------------===//
 
 static void *asPointer(mp_device_address address) {
@@ -215,7 +216,8 @@ int32_t DeviceRanks::exchange(mp_device_address parts, mp_device_address from,
                               uint64_t part, void *stream) {
   if (!communicator)
     return 1;
-  // The first one connects, for which ranks wait for each other.
+  // The first collective establishes connections, for which ranks wait for each
+  // other.
   watchdog.begin("what devices exchange");
   int32_t failed = check(nccl.ncclGroupStart(), "ncclGroupStart");
   for (int rank = 0; rank < functions.size && !failed; ++rank) {
@@ -265,8 +267,8 @@ int32_t DeviceRanks::watch(int32_t bucket) {
             "ncclCommGetAsyncError") == 0) {
     if (error == 0 || error == MP_NCCL_IN_PROGRESS)
       return 0;
-    // Who has gone has said why, and the launcher ends all others: this one, if
-    // it does not.
+    // The rank that failed has reported the reason, and the launcher ends all
+    // others. This rank ends itself if the launcher does not.
     if (error == MP_NCCL_REMOTE_ERROR && !isLost)
       lost = std::chrono::steady_clock::now();
     isLost |= error == MP_NCCL_REMOTE_ERROR;

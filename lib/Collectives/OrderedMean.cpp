@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// As many bytes travel as in a ring: every rank sends n - 1 parts of n twice.
+// The volume is that of a ring: every rank sends n - 1 of n shards twice.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,10 +23,10 @@ using namespace llvm;
 namespace mp {
 
 //===----------------------------------------------------------------------===//
-// What travels
+// Elements on the wire
 //===----------------------------------------------------------------------===//
 
-/// The upper half of an f32, as bf16 is.
+/// The bits of a bf16, which are the upper half of an f32.
 using BFloat16 = uint16_t;
 
 static void convert(ArrayRef<float> from, MutableArrayRef<BFloat16> to) {
@@ -49,7 +49,7 @@ static void convert(ArrayRef<T> from, MutableArrayRef<T> to) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Elements in several places as one line of them.
+/// Elements in several ranges of memory, viewed as one sequence.
 template <typename T> class Line {
 public:
   void add(Member<T> member) {
@@ -88,16 +88,16 @@ private:
   SmallVector<Member<T>> members;
 };
 
-/// What is done with what each rank has of the bucket.
+/// The steps of an operation on the elements that each rank has of a bucket.
 struct Operation {
-  /// Ranks get the elements of their own line from all; then all get what they
-  /// have made of them.
+  /// With `scatters`, ranks receive the elements of their own shard from all
+  /// others. With `gathers`, all receive the results of all shards.
   bool scatters = true, gathers = true;
   bool divides = true;
 };
 } // namespace
 
-/// For each rank, a part of the bucket.
+/// Divides the bucket into one shard per rank.
 template <typename T>
 static SmallVector<Line<T>> splitBucket(ArrayRef<Member<T>> bucket,
                                         size_t numRanks) {
@@ -118,7 +118,7 @@ static SmallVector<Line<T>> splitBucket(ArrayRef<Member<T>> bucket,
   return lines;
 }
 
-/// For each rank, a part of each member.
+/// Divides each member into one range per rank.
 template <typename T>
 static SmallVector<Line<T>> splitMembers(ArrayRef<Member<T>> bucket,
                                          size_t numRanks) {
@@ -148,7 +148,7 @@ static void add(ArrayRef<BFloat16> part, MutableArrayRef<float> sums) {
     sums[i] += widenBFloat16(part[i]);
 }
 
-/// `T` is what is added, `Wire` what is sent.
+/// `T` is the type of sums, `Wire` the type that is sent.
 template <typename T, typename Wire>
 static Error reduceBy(Communicator &ranks, MutableArrayRef<Line<T>> lines,
                       Operation operation, uint64_t &sent) {
@@ -156,14 +156,14 @@ static Error reduceBy(Communicator &ranks, MutableArrayRef<Line<T>> lines,
   for (const Line<T> &line : lines)
     longest = std::max(longest, line.size);
   Line<T> &ownLine = lines[size_t(ranks.getRank())];
-  // A piece of each rank, and what it is packed into, stay in the cache.
+  // The chunks of all ranks and their packed copies stay in the cache.
   size_t part = std::min(longest, ranks.getPieceBytes() / sizeof(T));
   std::vector<T> elements(part);
   std::vector<Wire> own(part * numRanks), parts(part * numRanks);
   for (size_t first = 0; first < longest; first += part) {
     size_t width = std::min(part, longest - first);
     size_t bytes = width * sizeof(Wire);
-    // Shorter lines are filled up with what happens to be there.
+    // Shorter lines are padded with arbitrary elements.
     auto getCount = [&](const Line<T> &line) {
       return line.size > first ? std::min(width, line.size - first) : 0;
     };
@@ -195,7 +195,7 @@ static Error reduceBy(Communicator &ranks, MutableArrayRef<Line<T>> lines,
       return failed;
     sent += bytes * (numRanks - 1);
     for (size_t rank = 0; rank < numRanks; ++rank) {
-      // What was not reduced stays as exact as it is.
+      // Elements that were not reduced keep their exact value.
       if (!operation.scatters && rank == size_t(ranks.getRank()))
         continue;
       lines[rank].write(first, ArrayRef<Wire>(parts).slice(
@@ -265,8 +265,8 @@ MPOPT_INSTANTIATE(double)
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The rows of all ranks: of each as many as of the one that has the most, with
-/// whatever there is behind its own.
+/// The rows of all ranks. Each rank sends as many rows as the rank with the
+/// most rows; the rest is arbitrary.
 template <typename Wire> struct RankRows {
   std::vector<int64_t> counts, indices;
   std::vector<Wire> elements;
@@ -294,7 +294,7 @@ static Error gatherRows(Communicator &ranks, Member<float> table,
                       elements.size() * sizeof(Wire));
 }
 
-/// In the order of ranks, from +0 on.
+/// Adds up rows in the order of ranks, from +0 on.
 template <typename Wire>
 static void addRows(const RankRows<Wire> &all, Member<float> table,
                     size_t width) {

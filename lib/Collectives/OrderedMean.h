@@ -18,40 +18,41 @@ namespace mp {
 /// Elements of one type, one member of a bucket.
 template <typename T> using Member = llvm::MutableArrayRef<T>;
 
-/// Replaces elements, float or double, by their means over all ranks: the sum,
-/// in the order of ranks and from +0 on, divided by the number of ranks. The
-/// bytes that this rank sends are added to `sent`. With `isWireBF16`, what is
-/// sent of floats is rounded to bf16: elements, and means.
+/// Replaces float or double elements by their means over all ranks: the sum, in
+/// the order of ranks and from +0 on, divided by the number of ranks. The
+/// number of bytes that this rank sends is added to `sent`. With `isWireBF16`,
+/// floats and their means are rounded to bf16 before they are sent.
 template <typename T>
 llvm::Error makeMeans(Communicator &ranks, llvm::ArrayRef<Member<T>> bucket,
                       bool isWireBF16, uint64_t &sent);
 
-/// The same without the division, and never rounded.
+/// Same without the division; never rounded.
 template <typename T>
 llvm::Error makeSums(Communicator &ranks, llvm::ArrayRef<Member<T>> bucket,
                      uint64_t &sent);
 
-/// The means of those elements that this rank owns: of a member of n, rank r
-/// of N has those from r n / N on and in front of (r + 1) n / N, rounded down.
+/// Computes means only of the elements that this rank owns: of a member of n
+/// elements, rank r of N owns those from r n / N up to, but not including, (r +
+/// 1) n / N, rounded down.
 template <typename T>
 llvm::Error scatterMeans(Communicator &ranks, llvm::ArrayRef<Member<T>> bucket,
                          bool isWireBF16, uint64_t &sent);
 
-/// Replaces what other ranks own by what they have; of floats, with
-/// `isWireBF16`, rounded to bf16.
+/// Replaces elements that other ranks own by their values. With `isWireBF16`,
+/// these floats are rounded to bf16.
 template <typename T>
 llvm::Error gatherRanges(Communicator &ranks, llvm::ArrayRef<Member<T>> bucket,
                          bool isWireBF16, uint64_t &sent);
 
-/// The means of a table of `size` rows, of which all but `rows`, in ascending
-/// order, are zero on this rank: rows travel with their indices. False where
-/// all of them are fewer bytes, or where a rank has a row that there is not:
-/// the table is as it was then, on all ranks.
+/// Computes the means of a table of `size` rows, all of which are zero on this
+/// rank except `rows`, which are in ascending order. Rows are sent with their
+/// indices. Returns false, with the table unchanged on all ranks, if sending
+/// the whole table takes fewer bytes, or if a rank has an invalid row.
 llvm::Expected<bool> makeRowMeans(Communicator &ranks, Member<float> table,
                                   llvm::ArrayRef<int64_t> rows, int64_t size,
                                   bool isWireBF16, uint64_t &sent);
 
-/// Replaces flags, bytes, by 1 where all ranks have not 0, else by 0.
+/// Replaces each flag byte by 1 if it is nonzero on all ranks, else by 0.
 llvm::Error makeConjunctions(Communicator &ranks,
                              llvm::ArrayRef<Member<char>> bucket,
                              uint64_t &sent);

@@ -1,4 +1,4 @@
-//===- Ranks.cpp - What the ranks of a training run share -----------------===//
+//===- Ranks.cpp - The ranks of a training run ----------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,7 +35,7 @@ struct BucketMember {
   explicit BucketMember(const mp_member &given)
       : operation(given.operation), type(given.type), data(given.data),
         count(given.count), size(given.size) {
-    // Where there are rows, one rank may have none.
+    // A sparse member may have no rows on one rank.
     if (size == 0)
       return;
     rows.emplace(given.rows, given.rows + given.num_rows);
@@ -48,7 +48,7 @@ struct BucketMember {
   int32_t operation, type;
   void *data;
   int64_t count, size;
-  /// Those that are not zero, each once and in order; absent for all.
+  /// The nonzero rows, unique and sorted; absent if all rows count.
   std::optional<std::vector<int64_t>> rows;
 };
 
@@ -56,7 +56,7 @@ struct BucketMember {
 struct Job {
   std::string what;
   std::function<Error(Communicator &, uint64_t &sent)> run;
-  /// A bucket of a step; others come between steps.
+  /// True for a bucket of a step, false for operations between steps.
   bool isOfStep = false;
   bool isDone = false;
 };
@@ -68,7 +68,7 @@ struct Ranks::Impl {
   /// Begins lines of a process that the time limit ends.
   std::string who;
   std::unique_ptr<Communicator> communicator;
-  /// Null where devices do not reduce.
+  /// Null if devices do not reduce.
   const mp_nccl *nccl = nullptr;
   mp_nccl_id ncclId = {};
   RankDevice device;
@@ -81,13 +81,14 @@ struct Ranks::Impl {
   std::condition_variable changed;
   std::deque<std::shared_ptr<Job>> jobs;
   bool isOver = false, isAbandoned = false;
-  /// The first failure; nothing is done after that.
+  /// The first failure; later jobs are skipped.
   std::string failure;
   RanksFigures figures;
 
-  // Of the model's thread.
+  // Used only by the model's thread.
   struct Bucket {
-    /// Those that no operation has yet, and how many have come in this step.
+    /// Members that are not part of an operation yet, and the number of members
+    /// that have been ready in this step.
     std::vector<BucketMember> members;
     int32_t count = 0;
     std::shared_ptr<Job> job;
@@ -155,7 +156,7 @@ void Ranks::Impl::serve() {
 void Ranks::Impl::serveToTheEnd() {
   serve();
   if (isAbandoned) {
-    // Its end would wait.
+    // Its destructor would wait.
     (void)communicator.release();
     return;
   }
@@ -337,13 +338,13 @@ ArrayRef<StringRef> getCollectivesWords() {
 }
 
 namespace {
-/// What a rank tells the others of its device.
+/// Facts about a rank's device that are exchanged with the others.
 struct DeviceFacts {
-  /// Of NCCL; 0 without it, for a reason.
+  /// The version of NCCL; 0 without it, with `reason` set.
   int32_t version = 0;
   char uuid[MP_CUDA_UUID_BYTES] = {};
   char reason[240] = {};
-  /// Of rank 0.
+  /// Only set by rank 0.
   mp_nccl_id id = {};
 
   void refuse(const std::string &text) {
@@ -375,7 +376,7 @@ static DeviceFacts getFacts(const RankDevice &device, int rank,
   return facts;
 }
 
-/// Why the devices cannot be connected; empty if they can.
+/// The reason why the devices cannot be connected; empty if they can.
 static std::string findObstacle(ArrayRef<DeviceFacts> ranks) {
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     if (!ranks[rank].version)
@@ -428,7 +429,8 @@ Error Ranks::connectDevices() {
       DeviceRanks::create(*impl->nccl, impl->device, impl->ncclId, getRank(),
                           getSize(), impl->options, impl->who);
   if (!made) {
-    // Where rank 0 has failed alike, the launcher ends this one meanwhile.
+    // If rank 0 has failed in the same way, the launcher ends this rank in the
+    // meantime.
     if (getRank() > 0)
       std::this_thread::sleep_for(timeToEnd);
     return createStringError(toString(made.takeError()) +
@@ -442,7 +444,7 @@ Error Ranks::connectDevices() {
 const std::string &Ranks::getDeviceNote() const { return impl->deviceNote; }
 
 //===----------------------------------------------------------------------===//
-// In steps
+// Operations within steps
 //===----------------------------------------------------------------------===//
 
 template <typename T>
@@ -469,7 +471,7 @@ static Error reduce(Communicator &ranks, ArrayRef<Member<T>> members,
   }
 }
 
-/// Of one type, which is to become the same.
+/// Reduces members with the same type and operation.
 static Error reduceAlike(Communicator &ranks, ArrayRef<BucketMember> members,
                          bool isWireBF16, uint64_t &sent) {
   int32_t operation = members.front().operation;
@@ -485,7 +487,7 @@ static Error reduceAlike(Communicator &ranks, ArrayRef<BucketMember> members,
   }
 }
 
-/// Tables of which few rows are not zero; the others remain.
+/// Reduces tables in which few rows are nonzero; other members remain.
 static Error reduceRows(Communicator &ranks, std::vector<BucketMember> &members,
                         bool isWireBF16, uint64_t &sent) {
   std::vector<BucketMember> others;
@@ -510,7 +512,7 @@ static Error reduce(Communicator &ranks, std::vector<BucketMember> members,
                     bool isWireBF16, uint64_t &sent) {
   if (Error failed = reduceRows(ranks, members, isWireBF16, sent))
     return failed;
-  // In the order in which the kinds have come, which all ranks have.
+  // The order in which the kinds appear, which is the same on all ranks.
   while (!members.empty()) {
     std::vector<BucketMember> alike, others;
     for (BucketMember &member : members) {
@@ -547,8 +549,9 @@ int32_t Ranks::Impl::startMember(int32_t number, int32_t count,
   return 0;
 }
 
-/// Each member is waited for: the first takes the time. What is needed before
-/// all of its bucket is there travels without the rest, on all ranks.
+/// The first member that is waited for accounts for the time. Members that are
+/// needed before their bucket is complete are sent without the rest, on all
+/// ranks.
 int32_t Ranks::Impl::waitForBucket(int32_t number) {
   Bucket &bucket = buckets[number];
   if (!bucket.members.empty())

@@ -1,4 +1,4 @@
-//===- Watchdog.cpp - An end for what never ends --------------------------===//
+//===- Watchdog.cpp - A time limit for operations -------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -63,7 +63,7 @@ void Watchdog::watch() {
                  "the run ends\n",
                  who.c_str(), limit, what.c_str());
     std::fflush(stderr);
-    // Nothing else can be relied on: MPI's own way out may wait for ever, too.
+    // No orderly exit is reliable here: MPI_Abort may also hang.
     _exit(exitTimedOut);
   }
 }

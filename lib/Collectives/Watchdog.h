@@ -1,4 +1,4 @@
-//===- Watchdog.h - An end for what never ends ------------------*- C++ -*-===//
+//===- Watchdog.h - A time limit for operations -----------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,16 +14,16 @@
 
 namespace mp {
 
-/// Ends the process, with a line that says why, when something takes longer
-/// than a limit. A rank that is dead ends a run by itself; one that is stopped,
-/// or waits for what never comes, would let all others wait for ever.
+/// Ends the process with an error line if an operation exceeds a time limit. If
+/// a rank dies, the run ends anyway. A rank that is stopped, or waits forever,
+/// would make all others wait forever.
 class Watchdog {
 public:
   /// Seconds; 0 for none. `who` begins the line.
   Watchdog(double limit, std::string who);
   ~Watchdog();
 
-  /// From `begin` to `end` time runs; `what` is what is done.
+  /// Starts and ends the time of an operation; `what` describes it.
   void begin(std::string what);
   void end();
 

@@ -26,7 +26,7 @@ namespace mp {
 static constexpr StringLiteral statesFile = "states.safetensors";
 static constexpr StringLiteral manifestFile = "manifest.json";
 static constexpr int64_t formatVersion = 1;
-/// A manifest says some 200 bytes of each state.
+/// A manifest has about 200 bytes for each state.
 static constexpr uint64_t maxManifest = 256 << 20;
 
 std::string getContentName(StringRef bytes) {
@@ -64,8 +64,8 @@ std::vector<uint64_t> CheckpointFolder::getSteps() const {
 // Manifest
 //===----------------------------------------------------------------------===//
 
-/// Entries of an object are printed in alphabetical order, so that equal
-/// objects are equal texts.
+/// Prints entries of an object in alphabetical order, so that equal objects
+/// have equal texts.
 static std::string print(const json::Object &object, bool isPretty) {
   std::string text;
   raw_string_ostream os(text);
@@ -225,7 +225,8 @@ Error CheckpointFolder::checkWritable() const {
   return failed;
 }
 
-/// Manifest first: what is left without it is no checkpoint.
+/// Removes the manifest first: the remaining files are not a checkpoint without
+/// it.
 void CheckpointFolder::remove(uint64_t step) const {
   std::string folder = getFolder(step);
   fs::remove(folder + "/" + manifestFile);
@@ -247,7 +248,7 @@ static Error writeFile(const std::string &path,
 
 Error CheckpointFolder::writeFiles(const Checkpoint &checkpoint) const {
   std::string folder = getFolder(checkpoint.step);
-  // As mkdir would make it: the process's mask says who may read.
+  // Permissions as for mkdir: the process's umask applies.
   if (std::error_code error =
           fs::create_directories(folder, /*IgnoreExisting=*/true, fs::all_all))
     return createStringError("cannot make the folder " + folder + ": " +
@@ -267,12 +268,13 @@ Error CheckpointFolder::write(const Checkpoint &checkpoint,
                               unsigned keep) const {
   std::vector<uint64_t> old = getSteps();
   if (Error failed = writeFiles(checkpoint)) {
-    // Room for others, on a disk that is full.
+    // Make room for other files on a full disk.
     if (!llvm::is_contained(old, checkpoint.step))
       remove(checkpoint.step);
     return failed;
   }
-  // The new folder's name must be as safe as its files before others go.
+  // The new folder's name must be synced like its files before others are
+  // removed.
   ErrorOr<Directory> folder = Directory::open(path);
   std::error_code error = folder ? folder->sync() : folder.getError();
   if (error)

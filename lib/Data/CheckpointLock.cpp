@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// flock on a file rather than on the folder: NFS locks only what is open for
-// writing. The holder removes the file before it lets go; who has opened a file
-// that was removed meanwhile opens the next one.
+// The lock is a flock on a file rather than on the folder, since NFS locks only
+// files that are open for writing. The holder removes the file before it
+// unlocks. A process that finds its opened file removed opens the next one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,13 +70,13 @@ static void writeHolder(int file) {
   char host[HOST_NAME_MAX + 1] = "";
   ::gethostname(host, sizeof(host) - 1);
   std::string text = std::to_string(::getpid()) + " " + host + "\n";
-  // For a message only.
+  // The content is used for a message only.
   if (::ftruncate(file, 0) ||
       ::pwrite(file, text.data(), text.size(), 0) != ssize_t(text.size()))
     return;
 }
 
-/// The file of the lock, which may be another user's.
+/// Opens the file of the lock, which may belong to another user.
 static Descriptor openLock(const std::string &path) {
   int flags = O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   int number = ::open(path.c_str(), flags | O_RDWR, 0666);
@@ -85,7 +85,7 @@ static Descriptor openLock(const std::string &path) {
   return Descriptor(number);
 }
 
-/// Whether `path` still is the open file.
+/// True if `path` still refers to the open file.
 static bool isThere(const std::string &path, const struct stat &open) {
   struct stat status;
   return !::lstat(path.c_str(), &status) &&
@@ -101,7 +101,7 @@ static std::vector<std::string> findMissing(StringRef path) {
   return missing;
 }
 
-/// Success if `file` has got the lock; the error names who has it.
+/// Succeeds if `file` is locked; otherwise the error names the holder.
 static Expected<std::error_code> tryLock(StringRef folder, int file) {
   if (!sys::RetryAfterSignal(-1, ::flock, file, LOCK_EX | LOCK_NB))
     return std::error_code();

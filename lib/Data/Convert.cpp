@@ -27,7 +27,8 @@ bool isFloat(ElementKind kind) {
          kind == ElementKind::Float16 || kind == ElementKind::BFloat16;
 }
 
-/// From float64 at once: by way of float some numbers would be rounded twice.
+/// Converts directly from float64: by way of float some numbers would be
+/// rounded twice.
 static uint16_t round(double number, const fltSemantics &semantics) {
   APFloat value(number);
   bool losesInfo;
@@ -62,7 +63,7 @@ Expected<Tensor> convertFloats(const Tensor &tensor, ElementKind kind) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Elements of a C++ type: how they are stored, and the number they stand for.
+/// Elements of a C++ type: their storage and their numeric value.
 template <typename T> struct Plain {
   using Storage = T;
   using Number = T;
@@ -100,8 +101,8 @@ struct BrainHalf {
 };
 } // namespace
 
-/// Calls `function` with the form of elements of `kind`; not at all if they
-/// are no real numbers.
+/// Calls `function` with the form of elements of `kind`, or not at all if they
+/// are not real numbers.
 template <typename Fn> static void visit(ElementKind kind, Fn function) {
   switch (kind) {
   case ElementKind::Float:
@@ -156,7 +157,7 @@ bool isInteger(ElementKind kind) {
 // Numbers of any kind
 //===----------------------------------------------------------------------===//
 
-/// The same number, of another type, is neither more nor less.
+/// True if the number is exactly representable in the other type.
 template <typename To, typename From> static bool holds(From number) {
   if constexpr (std::is_integral_v<From>) {
     return From(To(number)) == number && (To(number) < 0) == (number < 0);
@@ -177,7 +178,7 @@ template <typename From> static bool isDouble(From number) {
   return true;
 }
 
-/// Whether elements of the form `To` take a number.
+/// True if elements of the form `To` can hold a number.
 template <typename To, typename From> static bool takes(From number) {
   if constexpr (std::is_same_v<To, Boolean>) {
     return number == From(0) || number == From(1);

@@ -117,7 +117,7 @@ static Expected<std::vector<NamedTensor>> parse(DataFormat format,
   return std::vector<NamedTensor>{{"", std::move(*tensor)}};
 }
 
-/// How numpy makes a file of tensors of another one.
+/// Advice on how to convert a file of another format with numpy.
 static std::string adviseFormat(StringRef path) {
   StringRef suffix = sys::path::extension(path);
   std::string array =

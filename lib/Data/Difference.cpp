@@ -1,4 +1,4 @@
-//===- Difference.cpp - How far tensors are apart -------------------------===//
+//===- Difference.cpp - Differences between tensors -----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,7 +23,8 @@ bool Tolerance::parse(StringRef text) {
                          : !second.getAsDouble(absolute) && absolute >= 0);
 }
 
-/// "[1, 2]", where an element is in a tensor of these sizes.
+/// The multi-dimensional index of an element in a tensor of these sizes: "[1,
+/// 2]".
 static std::string formatPlace(ArrayRef<int64_t> sizes, int64_t index) {
   std::string text;
   for (int64_t size : llvm::reverse(sizes)) {
@@ -58,7 +59,7 @@ Difference Difference::compute(const Tensor &actual, const Tensor &expected,
         result.maxRel = std::max(result.maxRel, error / std::abs(e[i]));
       double allowed = tolerance.absolute + tolerance.relative * std::abs(e[i]);
       result.outside += error > allowed;
-      // Without any tolerance every difference is as bad as it is big.
+      // Without any tolerance, differences are ranked by their size.
       excess = allowed > 0 ? error / allowed : error;
     } else if (isSame) {
       result.nans += std::isnan(a[i]);

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The format of numpy.lib.format, versions 1 to 3. NumPy reads the header as a
-// Python literal; here it has one form: a dictionary of three entries whose
-// values are a string, a truth value and a tuple of numbers.
+// Python literal. Here it must be a dictionary of three entries whose values
+// are a string, a truth value and a tuple of numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +44,7 @@ struct Header {
 class HeaderParser {
 public:
   explicit HeaderParser(StringRef text) : text(text) {}
-  /// False if the text is no header.
+  /// Returns false if the text is not a header.
   bool parse(Header &header);
 
 private:
@@ -148,7 +148,7 @@ static ElementKind getKind(StringRef type) {
       .Default(ElementKind::Undefined);
 }
 
-/// The reverse; empty for kinds that NumPy lacks.
+/// The type string of a kind; empty for kinds that NumPy lacks.
 static StringRef getTypeName(ElementKind kind) {
   switch (kind) {
   case ElementKind::Bool:
@@ -202,7 +202,8 @@ static void swapBytes(const Tensor &tensor) {
     std::reverse(data + at, data + at + part);
 }
 
-/// The elements of `from`, whose first index runs fastest, in row-major order.
+/// Copies the elements of `from`, whose first index runs fastest, in row-major
+/// order.
 static Expected<Tensor> transpose(const Tensor &from) {
   Expected<Tensor> to = Tensor::create(from.getKind(), from.getSizes());
   if (!to)

@@ -12,7 +12,7 @@
 
 namespace mp {
 
-/// What stands in front of the elements.
+/// The bytes of a file before the elements.
 llvm::Expected<std::string> makeNpyHeader(const Tensor &tensor);
 
 inline llvm::StringRef getBytes(const Tensor &tensor) {

@@ -35,7 +35,7 @@ Expected<std::vector<NamedTensor>> parseNpz(const DataBuffer &file) {
 Error writeNpz(ArrayRef<NamedTensor> tensors, raw_ostream &os) {
   ZipWriter writer(os);
   for (const auto &[name, tensor] : tensors) {
-    // Of the 65535 bytes that a zip file's names have.
+    // Names in a zip file are limited to 65535 bytes.
     constexpr size_t longest = 60000;
     if (name.size() > longest)
       return createStringError("the name '" + StringRef(name).take_front(64) +

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Eight bytes with the length of a JSON object, that object, and the elements
-// of all tensors without a gap: what the format's own reader asks for is asked
-// for here.
+// A file consists of eight bytes with the length of a JSON object, that object,
+// and the elements of all tensors without gaps. The checks are those of the
+// format's own reader.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ namespace mp {
 static constexpr StringLiteral attributesKey = "__metadata__";
 /// The limit of the format's own reader.
 static constexpr uint64_t maxHeader = 100 * 1000 * 1000;
-/// The objects that the format has, and a little more.
+/// The nesting of the format, and a little more.
 static constexpr unsigned maxDepth = 8;
 
 static constexpr std::pair<ElementKind, StringLiteral> typeNames[] = {
@@ -62,7 +62,7 @@ struct Entry {
 };
 } // namespace
 
-/// Non-negative integers; false for anything else.
+/// Reads non-negative integers; false for anything else.
 static bool readNumbers(const json::Value *value,
                         SmallVectorImpl<int64_t> &to) {
   const json::Array *array = value ? value->getAsArray() : nullptr;

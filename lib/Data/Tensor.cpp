@@ -211,7 +211,7 @@ std::vector<double> Tensor::toDoubles() const {
   return values;
 }
 
-/// All bits of the exponent are set in what is no finite number.
+/// True if an element has all exponent bits set, i.e. is not finite.
 template <typename Bits>
 static bool hasExponent(const Tensor &tensor, Bits exponent) {
   constexpr size_t chunk = 4096;

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// PKWARE's APPNOTE.TXT 6.3.10, sections 4.3 and 4.5.3.
+// The format is described in PKWARE's APPNOTE.TXT 6.3.10, sections 4.3 and
+// 4.5.3.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +29,7 @@ static constexpr uint32_t localMagic = 0x04034b50, centralMagic = 0x02014b50,
 static constexpr uint64_t localSize = 30, centralSize = 46, endSize = 22,
                           end64Size = 56, locator64Size = 20;
 static constexpr uint16_t stored = 0, deflated = 8;
-/// In 16 and 32 bits: look into zip64's fields.
+/// The values of 16-bit and 32-bit fields that refer to zip64's fields.
 static constexpr uint16_t in64Short = 0xffff;
 static constexpr uint32_t in64 = 0xffffffff;
 
@@ -98,8 +99,8 @@ Error ZipArchive::findDirectory() {
   return Error::success();
 }
 
-/// Takes sizes and the place from the extra field of zip64, in that order,
-/// each if the 32 bits say so.
+/// Reads sizes and offset from the extra field of zip64, in that order. A field
+/// is present only if the 32-bit one refers to it.
 static Error readExtra(StringRef extra, ZipArchive::Entry &entry) {
   while (extra.size() >= 4) {
     uint16_t id = get16(extra, 0);
@@ -229,8 +230,8 @@ static uint32_t addToChecksum(uint32_t checksum, StringRef bytes) {
 }
 
 Expected<DataBuffer> ZipArchive::inflate(const Entry &entry) const {
-  // 64-byte alignment of what is unpacked: 16 bytes of the header and the
-  // rest of it are 64 or 128 in every file that NumPy writes.
+  // Unpacked data are 64-byte aligned: the 16 bytes and the rest of the header
+  // are 64 or 128 bytes in all files that NumPy writes.
   auto memory = Tensor::create(ElementKind::UInt8, {int64_t(entry.size)});
   if (!memory)
     return memory.takeError();
@@ -243,7 +244,7 @@ Expected<DataBuffer> ZipArchive::inflate(const Entry &entry) const {
   uint64_t read = 0, written = 0;
   int state = Z_OK;
   while (state == Z_OK) {
-    // zlib counts in 32 bits.
+    // zlib uses 32-bit counts.
     constexpr uint64_t step = 1 << 30;
     uint64_t in = std::min(entry.packedSize - read, step);
     uint64_t out = std::min(entry.size - written, step);
@@ -251,7 +252,8 @@ Expected<DataBuffer> ZipArchive::inflate(const Entry &entry) const {
     stream.next_in =
         reinterpret_cast<Bytef *>(file.bytes.data() + entry.begin + read);
     stream.avail_in = uInt(in);
-    // A stream that ends where the entry does still has its end to be read.
+    // A stream that ends together with the entry may still have its end marker
+    // to be read.
     stream.next_out =
         reinterpret_cast<Bytef *>(out ? to.data() + written : &nothing);
     stream.avail_out = uInt(out ? out : 1);
@@ -287,8 +289,8 @@ template <typename T> static void append(std::string &to, T value) {
   to.append(bytes, sizeof(T));
 }
 
-/// What both headers of an entry have, from the version on. Sizes are in
-/// zip64's field, always: one form is enough.
+/// The fields shared by both headers of an entry, from the version on. Sizes
+/// are always in zip64's field, to have a single form.
 static void appendCommon(std::string &to, StringRef name, uint32_t checksum,
                          uint16_t extraSize) {
   append<uint16_t>(to, 45);     // version: zip64

@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Entries that are stored or deflated, with zip64's sizes. What the central
-// directory says of an entry is checked against the entry's own header and
-// against the file; entries that share bytes, by which small files unpack to
-// big ones, are refused.
+// Reads entries that are stored or deflated, with zip64's sizes. The central
+// directory is checked against the headers of entries and the file. Entries
+// with overlapping bytes, by which small files unpack to big ones, are refused.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,14 +25,14 @@ public:
     uint16_t method = 0;
     uint32_t checksum = 0;
     uint64_t packedSize = 0, size = 0;
-    /// Where its header begins, and its data.
+    /// The offsets of its header and of its data.
     uint64_t header = 0, begin = 0;
   };
 
   static llvm::Expected<ZipArchive> parse(const DataBuffer &file);
 
   llvm::ArrayRef<Entry> getEntries() const { return entries; }
-  /// Unpacks an entry, or shares the file's bytes; its checksum is right.
+  /// Unpacks an entry, or shares the file's bytes. Its checksum is verified.
   llvm::Expected<DataBuffer> read(const Entry &entry) const;
 
 private:
@@ -56,7 +55,7 @@ class ZipWriter {
 public:
   explicit ZipWriter(llvm::raw_ostream &os) : os(os), start(os.tell()) {}
 
-  /// The pieces make up the entry's content.
+  /// Adds an entry whose content is the concatenation of the pieces.
   void add(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> pieces);
   void finish();
 

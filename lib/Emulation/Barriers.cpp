@@ -1,4 +1,4 @@
-//===- Barriers.cpp - Where the threads of a block meet -------------------===//
+//===- Barriers.cpp - Barriers of a block ---------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,7 +9,8 @@
 
 namespace mp::emulation {
 
-/// What the others of a barrier count on.
+/// Counts a thread in. Fails if it disagrees with the threads that arrived
+/// before it.
 static void join(Fiber &fiber, Barrier &barrier, uint32_t place,
                  uint32_t count) {
   if (!barrier.arrived) {

@@ -1,12 +1,13 @@
-//===- Copies.cpp - What arrives later ------------------------------------===//
+//===- Copies.cpp - Asynchronous copies -----------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A copy of cp.async is made when its thread waits for it: who forgets to wait
-// reads what was there before. For races it is a write from its begin on.
+// A copy of cp.async is made when its thread waits for it: a thread that does
+// not wait reads the old content. For races it counts as a write from its begin
+// on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +47,8 @@ void dropOpenCopies(Fiber &fiber) {
   fiber.copies.count = 0;
 }
 
-/// A process' memory is its own; leaks would be looked for at its end.
+/// The operating system would free this memory; leak checkers expect it to be
+/// freed.
 __attribute__((destructor)) static void freeCopies() {
   for (Fiber &fiber : machine.fibers) {
     free(fiber.copies.items);

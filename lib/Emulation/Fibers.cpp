@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A fiber runs the kernel again and again, once for each block: between two
-// blocks it rests at the end of the first, and nothing has to be made anew.
+// A fiber runs the kernel repeatedly, once for each block: between two blocks
+// it waits at the end of the kernel, so that nothing has to be created again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ namespace {
 
 char *stacks = nullptr;
 size_t pageBytes = 0;
-/// Stacks that may be touched; between two of them is a page that may not.
+/// The number of accessible stacks, which are separated by inaccessible pages.
 uint32_t numStacks = 0;
 
 #ifdef MP_ADDRESS_SANITIZER
@@ -57,7 +57,7 @@ bool addStacks(uint32_t count) {
   return true;
 }
 
-/// What AddressSanitizer wants to know before and behind a change of stacks.
+/// Tells AddressSanitizer about a change of stacks, before and after it.
 void startSwitch(Fiber *from, const Fiber *to, bool isForEver = false) {
 #ifdef MP_ADDRESS_SANITIZER
   void **fake = from ? &from->fakeStack : &outsideFakeStack;
@@ -72,7 +72,7 @@ void finishSwitch(Fiber *at) {
   size_t bytes = 0;
   __sanitizer_finish_switch_fiber(at ? at->fakeStack : outsideFakeStack,
                                   &bottom, &bytes);
-  // Only who launches leaves a stack that is not known here.
+  // The only stack that is not known here is that of the launching thread.
   if (at && (bottom < stacks || bottom >= stacks + getStride() * maxThreads)) {
     outsideStack = bottom;
     outsideBytes = bytes;
@@ -80,13 +80,13 @@ void finishSwitch(Fiber *at) {
 #endif
 }
 
-/// To the next thread that can go on, or to who launches.
+/// Switches to the next fiber that is ready, or to the launching thread.
 void goOn(Fiber &fiber) {
   Fiber *next = machine.ready.take();
   if (next == &fiber)
     return;
   machine.current = next;
-  // The stack of the one behind it is most likely not at hand.
+  // The stack of the fiber after that is most likely not in the cache.
   if (Fiber *after = machine.ready.first) {
     const char *stack = static_cast<const char *>(after->stackPointer);
     __builtin_prefetch(stack);
@@ -107,7 +107,7 @@ void endThread(Fiber &fiber) {
   ++machine.ended;
 }
 
-/// All threads of the block: none of them waits for another.
+/// Runs all threads of a block in which none waits for another.
 void runThreads(Fiber &fiber) {
   const uint32_t *size = machine.block.ntid;
   uint32_t index = 0;
@@ -137,15 +137,15 @@ void runFiber() {
   }
 }
 
-/// What the first switch to a fiber finds on its stack.
+/// Sets up the stack for the first switch to a fiber.
 void prepare(Fiber &fiber, uint32_t index) {
-  // Stacks that begin at the same place of a page would share the few lines of
-  // the cache that are for it.
+  // Stacks are offset from each other, since equal offsets within a page would
+  // compete for the same few cache lines.
   size_t color = index % 32 * 128 + 256;
   char *end = static_cast<char *>(fiber.stack) + stackBytes - color;
   void **top = reinterpret_cast<void **>(end);
 #if defined(__x86_64__)
-  // Where a caller's address would be: none.
+  // The return address of the outermost frame.
   *--top = nullptr;
   *--top = reinterpret_cast<void *>(&runFiber);
   for (int index = 0; index < 6; ++index)
@@ -158,7 +158,8 @@ void prepare(Fiber &fiber, uint32_t index) {
 #endif
   fiber.stackPointer = top;
 #ifdef MP_ADDRESS_SANITIZER
-  // Of functions that have not come to their end.
+  // Functions that were left by an abandoned launch have poisoned parts of the
+  // stack.
   __asan_unpoison_memory_region(fiber.stack, stackBytes);
   fiber.fakeStack = nullptr;
 #endif

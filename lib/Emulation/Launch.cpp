@@ -16,7 +16,7 @@ namespace mp::emulation {
 
 Machine machine;
 
-// Compiled kernels know where fields are.
+// Compiled kernels depend on the offsets of fields.
 static_assert(offsetof(mp_emulated_block, shared) == 40);
 static_assert(offsetof(mp_emulated_thread, tid) == 8);
 static_assert(offsetof(mp_emulated_thread, lane) == 20);
@@ -26,11 +26,11 @@ static_assert(sizeof(mp_emulated_kernel) == 64);
 
 namespace {
 
-/// Launches take turns.
+/// Serializes launches.
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 thread_local char error[1024];
 
-/// Texts one behind the other, cut off where there is no more room.
+/// A text in a fixed buffer; text that does not fit is cut off.
 class Text {
 public:
   Text(char *data, size_t bytes) : data(data), bytes(bytes) { data[0] = 0; }
@@ -82,7 +82,7 @@ int32_t refuse(const mp_emulated_kernel &kernel, const char *format, ...) {
   return -1;
 }
 
-/// Sizes that a launch may have.
+/// Checks the sizes of a launch.
 int32_t checkSizes(const mp_emulated_kernel &kernel, const uint32_t *grid,
                    const uint32_t *block, uint32_t dynamicShared) {
   constexpr uint32_t most[3] = {0x7fffffff, 65535, 65535};
@@ -132,7 +132,7 @@ void setSizes(const uint32_t *grid, const uint32_t *block,
   machine.numWarps = (machine.numThreads + warpSize - 1) / warpSize;
 }
 
-/// Who each fiber is, for all blocks of the launch.
+/// Sets the thread indices of all fibers, for all blocks of the launch.
 void setThreads() {
   const uint32_t *size = machine.block.ntid;
   uint32_t index = 0;
@@ -154,7 +154,7 @@ void setThreads() {
   }
 }
 
-/// Threads of the block are ready, in order.
+/// Marks the threads of the block as ready, in order.
 void beginBlock(bool meets) {
   machine.ended = 0;
   machine.ready.append(machine.fibers[0]);
@@ -174,7 +174,7 @@ void beginBlock(bool meets) {
   ++machine.figures.blocks;
 }
 
-/// Says where the threads are that wait for each other.
+/// Reports where the threads of a deadlock wait.
 void reportDeadlock() {
   char list[512];
   Text text(list, sizeof(list));

@@ -1,4 +1,4 @@
-//===- Machine.h - What the parts of the emulator share ---------*- C++ -*-===//
+//===- Machine.h - State of the emulator ------------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // Blocks of a launch run one after the other. The threads of a block are
-// fibers, each with a stack of its own: one runs until it waits for others, and
-// leaves the processor to the next that can go on. Threads of a kernel that
-// never meet run on the first fiber, one after the other.
+// fibers, each with its own stack: a fiber runs until it waits for others, and
+// yields to the next one that is ready. Threads of kernels without any
+// synchronization run on the first fiber, one after the other.
 //
-// The emulator is linked into programs that may be written in C: of C++ it uses
-// what needs no library.
+// The emulator is linked into programs that may be written in C, so it only
+// uses parts of C++ that need no library.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,46 +36,46 @@ namespace mp::emulation {
 constexpr uint32_t warpSize = 32;
 constexpr uint32_t maxThreads = 1024;
 constexpr uint32_t numBarriers = 16;
-/// Of Hopper, in bytes: of all shared memory, and of its static part.
+/// Limits of Hopper in bytes: all shared memory, and its static part.
 constexpr uint32_t maxShared = 227 * 1024, maxStaticShared = 48 * 1024;
-/// What dynamic shared memory begins at a multiple of.
+/// The alignment of dynamic shared memory.
 constexpr uint32_t sharedAlignment = 1024;
 constexpr size_t stackBytes = 128 * 1024;
-/// A place that has no text.
+/// Marks the absence of a place.
 constexpr uint32_t noPlace = ~0u;
 
-/// What cp.async is to do when it is waited for.
+/// A pending copy of cp.async, made when its thread waits for it.
 struct Copy {
   char *to;
   const char *from;
   uint32_t bytes, used;
-  /// Groups that the thread had committed before.
+  /// The number of groups that the thread had committed before.
   uint32_t group, place;
 };
 
 struct Copies {
   Copy *items = nullptr;
   uint32_t count = 0, capacity = 0;
-  /// Groups that are committed, and of these the first that is open.
+  /// The number of committed groups, and the first of them that is open.
   uint32_t committed = 0;
 };
 
-/// What a change of threads needs is in one line of the cache.
+/// The fields used by a fiber switch share one cache line.
 struct alignas(64) Fiber : mp_emulated_thread {
   void *stackPointer = nullptr;
-  /// The next one that is ready, or waits for the same.
+  /// The next fiber in the same queue, of ready or of waiting fibers.
   Fiber *next = nullptr;
-  /// Where it waits.
+  /// The location where it waits.
   uint32_t place = 0;
   bool isWaiting = false;
-  /// What it brings to a meeting of its warp, and takes from it.
+  /// The input and output of a convergence point of its warp.
   uint64_t value = 0, result = 0;
   uint32_t offset = 0, clamp = 0;
   const uint32_t *in = nullptr;
   uint32_t *out = nullptr;
   const char *row = nullptr;
   uint32_t id = 0;
-  /// How often lanes of its warp have synchronized memory.
+  /// The number of memory synchronizations of lanes in its warp.
   uint32_t step = 0;
   void *stack = nullptr;
   Copies copies;
@@ -98,7 +98,7 @@ struct Queue {
       last = nullptr;
     return fiber;
   }
-  /// Behind all others, or in front of them; `more` is empty afterwards.
+  /// Adds `more` after or before all others; `more` is empty afterwards.
   void append(Queue &more);
   void prepend(Queue &more);
 };
@@ -108,20 +108,20 @@ struct Barrier {
   Queue waiting;
 };
 
-/// Lanes of a warp on their way to the same instruction.
+/// A convergence point: lanes of a warp on their way to the same instruction.
 struct Meeting {
   uint32_t mask, arrived, place;
   Queue waiting;
 };
 
 struct Warp {
-  /// Lanes that there are, and those that have ended.
+  /// The lanes that exist, and those that have ended.
   uint32_t present, ended;
   uint32_t open;
   Meeting meetings[warpSize];
 };
 
-/// All of a launch, of which there is one at a time.
+/// The state of a launch. Only one launch runs at a time.
 struct Machine {
   const mp_emulated_kernel *kernel;
   void **parameters;
@@ -130,15 +130,15 @@ struct Machine {
   uint32_t numThreads, numWarps, ended;
   bool hasFailed;
   Fiber *current;
-  /// The stack of who launches.
+  /// The stack pointer of the launching thread.
   void *outside;
   Queue ready;
   Fiber fibers[maxThreads];
   Warp warps[maxThreads / warpSize];
   Barrier barriers[numBarriers];
-  /// Fibers that have a stack and are at the begin of a block.
+  /// The number of fibers that have a stack and are at the begin of a block.
   uint32_t numPrepared;
-  /// What barriers divide time into.
+  /// Barriers divide time into epochs.
   uint32_t epoch;
   mp_emulation_figures figures;
 };
@@ -154,16 +154,16 @@ inline Fiber *getLanes(const Fiber &fiber) {
 
 // Launch.cpp
 
-/// Says what went wrong with the launch, its block, and where.
+/// Records an error of the launch with its block and location.
 void setError(const Fiber *fiber, uint32_t place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/// The same; ends the launch.
+/// Same; also ends the launch.
 [[noreturn]] void fail(Fiber &fiber, uint32_t place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/// The text of a place, or of none.
+/// The text of a place, or of noPlace.
 const char *getText(uint32_t place);
 
-/// Room for texts about a thread.
+/// A buffer for a text about a thread.
 struct ThreadName {
   explicit ThreadName(const Fiber &fiber);
   char text[48];
@@ -171,26 +171,28 @@ struct ThreadName {
 
 // Fibers.cpp
 
-/// Stacks for so many threads; false if there is no memory for them.
+/// Allocates stacks for `count` threads; false if there is no memory.
 bool prepareFibers(uint32_t count);
 /// Runs the block's threads until each has ended or waits.
 void runFibers();
-/// From a thread that waits, until `ready` has had it.
+/// Switches from a waiting thread to others, until it has been taken from
+/// `ready`.
 void leave(Fiber &fiber);
-/// From a thread to who launches, for ever.
+/// Switches from a thread to the launching one and never returns.
 [[noreturn]] void abandon(Fiber &fiber);
-/// Forgets what fibers were at.
+/// Resets fibers that an abandoned launch has left.
 void forgetFibers();
 
 // SharedMemory.cpp
 
-/// False if there is no memory.
+/// Returns false if there is no memory.
 bool prepareShared();
-/// NaNs everywhere.
+/// Fills shared memory with NaNs.
 void clearShared();
-/// Whether the bytes around shared memory are as they were; or an error.
+/// Checks that the bytes around shared memory are unchanged, else sets an
+/// error.
 bool checkShared();
-/// Fails where not all of these bytes are the block's shared memory.
+/// Fails unless all of these bytes are in the block's shared memory.
 void checkBounds(Fiber &fiber, uint32_t place, const void *data, uint64_t bytes,
                  const char *what);
 
@@ -201,8 +203,8 @@ void leaveBarriers(Fiber &fiber);
 
 // Warps.cpp
 
-/// Where the lanes of `mask` meet: the last of them is given the meeting, which
-/// it closes; the others null, when it has done so.
+/// The convergence point of the lanes of `mask`. The last lane to arrive gets
+/// the meeting, which it must close; the others get null after that.
 Meeting *meet(Fiber &fiber, uint32_t place, uint32_t mask);
 void close(Fiber &fiber, Meeting &meeting);
 /// Fails unless the warp has all its lanes.
@@ -212,7 +214,7 @@ void leaveWarp(Fiber &fiber);
 
 // Copies.cpp
 
-/// What is open is not waited for any more.
+/// Drops open copies, which are no longer waited for.
 void dropOpenCopies(Fiber &fiber);
 inline void dropCopies(Fiber &fiber) {
   if (fiber.copies.count)
@@ -224,11 +226,11 @@ inline void dropCopies(Fiber &fiber) {
 
 /// False if there is no memory.
 bool prepareRaces();
-/// What was done before comes before what is done behind it.
+/// Orders earlier accesses before later ones.
 void beginEpoch();
 void noteRead(Fiber &fiber, uint32_t place, const void *data, uint64_t bytes);
 void noteWrite(Fiber &fiber, uint32_t place, const void *data, uint64_t bytes);
-/// A copy of cp.async begins, or has been made.
+/// Records that a copy of cp.async begins, or has been made.
 void noteCopy(const Fiber &fiber, const Copy &copy, bool begins);
 inline bool looksForRaces() {
   return machine.kernel->flags & MP_EMULATED_CHECKED;

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which lane holds which elements is what the PTX manual shows for mma.sync of
-// m16n8k16 and m16n8k8. Products of 16-bit factors, and of tf32, are exact in
-// fp32; their sums are rounded after each addition, in the order of k, which
-// tensor cores do not promise.
+// The PTX manual defines which lane holds which elements, for mma.sync of
+// m16n8k16 and m16n8k8. Products of 16-bit factors and of tf32 are exact in
+// fp32. Their sums are rounded after each addition, in the order of k; tensor
+// cores do not guarantee this order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,15 +31,15 @@ float toFloat(uint32_t bits) {
 
 float fromHalf(uint32_t bits) {
   uint32_t sign = (bits & 0x8000) << 16, rest = (bits & 0x7fff) << 13;
-  // Infinities and NaNs; else the exponent's bias is 112 less, which a
-  // multiplication corrects exactly, for subnormals as well.
+  // Handles infinities and NaNs. For others the exponent's bias is 112 less,
+  // which a multiplication corrects exactly, also for subnormals.
   if ((bits & 0x7c00) == 0x7c00)
     return toFloat(sign | 0x7f800000 | rest);
   float value = toFloat(rest) * 0x1p112f;
   return sign ? -value : value;
 }
 
-/// The factors, each lane's words in their places.
+/// Collects the factors from each lane's words.
 template <typename Read>
 void spread16(const Fiber *lanes, float (*a)[maxDepth], float (*b)[columns],
               Read read) {
@@ -64,7 +64,7 @@ void spread32(const Fiber *lanes, float (*a)[maxDepth], float (*b)[columns]) {
   for (uint32_t lane = 0; lane < warpSize; ++lane) {
     const uint32_t *words = lanes[lane].in;
     uint32_t group = lane / 4, index = lane % 4;
-    // The other 13 bits are not looked at.
+    // The other 13 bits are ignored.
     auto get = [&](uint32_t word) { return toFloat(words[word] & ~0x1fffu); };
     a[group][index] = get(0);
     a[group + 8][index] = get(1);
@@ -96,8 +96,8 @@ void multiply(Fiber *lanes, uint32_t kind) {
     }
 }
 
-/// Matrix by matrix: lane 4 r + c gets elements 2 c and 2 c + 1 of row r, or of
-/// column r.
+/// Distributes matrix by matrix: lane 4 r + c gets elements 2 c and 2 c + 1 of
+/// row r, or of column r.
 void load(Fiber *lanes, uint32_t count, bool transposed) {
   for (uint32_t matrix = 0; matrix < count; ++matrix) {
     const Fiber *from = lanes + matrix * 8;

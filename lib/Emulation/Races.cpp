@@ -1,23 +1,24 @@
-//===- Races.cpp - Who writes what others use -----------------------------===//
+//===- Races.cpp - Detects races in shared memory -------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// For each byte of shared memory, or word where it is used as a whole: who has
-// written it last, who has read it, and when. Barriers divide the time of a
-// block into epochs, bar.warp.sync that of a warp into steps. Two threads'
-// accesses in one epoch, one of them a write, are a race, unless they are of
-// one warp and the later has a greater step. It is found whatever the order is
-// in which the threads run here.
+// For each byte of shared memory, or word if it is accessed as a whole, the
+// emulator records the last writer, the readers, and their times. Barriers
+// divide the time of a block into epochs, bar.warp.sync that of a warp into
+// steps. Accesses of two threads in one epoch, at least one of them a write,
+// are a race, unless both threads are in one warp and the later access has a
+// greater step. Races are found for any order in which the emulator runs the
+// threads.
 //
-// What cp.async writes may be used by nobody until its thread has waited for
-// it.
+// Bytes written by cp.async may not be accessed by any thread until its own
+// thread has waited for it.
 //
-// A barrier of some of the threads counts as one of all, and a bar.warp.sync of
-// some lanes as one of those with fewer steps: a race can hide behind these,
-// but none is reported that is not there. Atomics are not looked at.
+// A barrier of some threads counts as one of all threads, and a bar.warp.sync
+// of some lanes as one of all lanes with fewer steps. Races can be missed
+// because of that, but no false race is reported. Atomics are not checked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +32,7 @@ namespace mp::emulation {
 
 namespace {
 
-/// Stands for all lanes of a warp, or with all bits for any thread.
+/// Represents all lanes of a warp, or with all bits any thread.
 constexpr uint32_t severalOfWarp = 0x80000000, anybody = ~0u;
 
 struct Access {
@@ -43,17 +44,17 @@ struct Uses {
 /// Four bytes, which most accesses use as a whole.
 struct Word {
   Uses whole;
-  /// The epoch in which its bytes are told apart: what was before does not
-  /// matter then.
+  /// The epoch in which its bytes are recorded separately. Accesses from
+  /// earlier epochs do not matter then.
   uint32_t split;
-  /// Of a copy that nobody has waited for: the number of its thread, and 1.
+  /// For a copy that is not waited for yet: the number of its thread plus 1.
   uint32_t copying, copyPlace;
 };
 constexpr uint64_t wordBytes = 4;
 Word *words = nullptr;
-/// Of the words that are split.
+/// The bytes of split words.
 Uses *bytes = nullptr;
-/// Behind static memory is where dynamic memory begins, at a round number.
+/// Dynamic memory follows static memory at an aligned offset.
 constexpr uint64_t numBytes = maxShared + sharedAlignment,
                    numWords = numBytes / wordBytes;
 
@@ -65,7 +66,7 @@ bool isOfWarp(const Access &access, uint32_t warp) {
   return access.thread / warpSize == warp;
 }
 
-/// Whether it comes before what the thread does now.
+/// True if the access is ordered before the current access of the thread.
 bool isBefore(const Access &access, const Fiber &fiber) {
   if (access.epoch != machine.epoch)
     return true;
@@ -76,7 +77,8 @@ bool isRace(const Access &access, const Fiber &fiber) {
   return access.thread != fiber.id && !isBefore(access, fiber);
 }
 
-/// `number`: of the block; a kernel without meetings has one fiber for all.
+/// `number` is the thread's number in the block; kernels without
+/// synchronization share one fiber.
 void nameThread(char *text, size_t bytes, uint32_t number) {
   const uint32_t *size = machine.block.ntid;
   if (number >= maxThreads)
@@ -136,7 +138,7 @@ void note(Fiber &fiber, uint32_t place, Uses &uses, uint64_t byte,
   uses.write = {machine.epoch, fiber.step, fiber.id, place};
 }
 
-/// From here on, and in this epoch, by bytes.
+/// Records accesses to the word by bytes from here on, within this epoch.
 void split(uint64_t word) {
   if (words[word].split == machine.epoch)
     return;
@@ -202,7 +204,7 @@ void noteWrite(Fiber &fiber, uint32_t place, const void *data, uint64_t count) {
   note(fiber, place, data, count, /*isWrite=*/true);
 }
 
-/// Whole words: other copies are errors.
+/// Copies always cover whole words; others are errors.
 void noteCopy(const Fiber &fiber, const Copy &copy, bool begins) {
   uint64_t first =
       (copy.to - static_cast<char *>(machine.block.shared)) / wordBytes;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// It ends shortly in front of a page that nobody may touch. What lies between,
-// in front of it, and between its variables, are bytes that must not change.
+// Shared memory ends shortly before an inaccessible page. The bytes before it,
+// after it up to the page, and between its variables must not change.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ namespace {
 constexpr size_t margin = 1024;
 constexpr size_t alignment = sharedAlignment;
 
-/// What lies in front of the last page.
+/// The accessible memory before the last page.
 char *begin = nullptr, *end = nullptr;
 
 bool reserve() {
@@ -46,7 +46,7 @@ uint32_t getDynamicBegin() {
   return machine.sharedBytes - machine.dynamicShared;
 }
 
-/// Whether these bytes are as they were; or an error.
+/// Checks that these bytes are unchanged, else sets an error.
 bool check(ptrdiff_t from, ptrdiff_t to) {
   const char *data = getShared();
   for (ptrdiff_t at = from; at < to; ++at) {
@@ -99,7 +99,7 @@ bool checkShared() {
 void checkBounds(Fiber &fiber, uint32_t place, const void *data, uint64_t bytes,
                  const char *what) {
   const mp_emulated_kernel &kernel = *machine.kernel;
-  // As numbers: what is asked for may be anywhere.
+  // Compare addresses as numbers, since the pointer may be invalid.
   uint64_t address = reinterpret_cast<uintptr_t>(data);
   uint64_t first = address - reinterpret_cast<uintptr_t>(getShared());
   uint64_t dynamic = getDynamicBegin(), total = machine.sharedBytes;

@@ -1,12 +1,12 @@
-//===- Warps.cpp - Where the lanes of a warp meet -------------------------===//
+//===- Warps.cpp - Operations of a warp -----------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Each lane brings what it has; the last one computes for all. Lanes may be at
-// different instructions, unless they wait for each other.
+// Each lane provides its operands, and the last one to arrive computes for all.
+// Lanes may be at different instructions, unless they wait for each other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 
 namespace mp::emulation {
 
-/// The lanes of `mask` that there are, this one among them.
+/// The lanes of `mask` that exist, including this one.
 static uint32_t checkMask(Fiber &fiber, uint32_t place, uint32_t mask) {
   const Warp &warp = getWarp(fiber);
   if (!(mask >> fiber.lane & 1))
@@ -27,8 +27,8 @@ static uint32_t checkMask(Fiber &fiber, uint32_t place, uint32_t mask) {
   return mask;
 }
 
-/// The meeting that these lanes have begun, or a new one. Lanes that are
-/// elsewhere may come later, but not if they wait for this one there.
+/// The open convergence point of these lanes, or a new one. Lanes that are at
+/// another place may arrive later, unless they wait there for this lane.
 static Meeting &find(Fiber &fiber, uint32_t place, uint32_t mask) {
   Warp &warp = getWarp(fiber);
   Meeting *found = nullptr;
@@ -63,7 +63,7 @@ Meeting *meet(Fiber &fiber, uint32_t place, uint32_t mask) {
 }
 
 void close(Fiber &fiber, Meeting &meeting) {
-  // They go on first: their stacks are the ones that have just been used.
+  // These fibers resume first, since their stacks are likely in the cache.
   machine.ready.prepend(meeting.waiting);
   ++machine.figures.collectives;
   Warp &warp = getWarp(fiber);
@@ -89,8 +89,8 @@ void leaveWarp(Fiber &fiber) {
   warp.ended |= 1u << fiber.lane;
 }
 
-/// Calls `compute` with the lanes of `mask` when all are there, and returns
-/// what it has written to this lane's `result`.
+/// Calls `compute` with the lanes of `mask` when all have arrived. Returns the
+/// value that it has written to this lane's `result`.
 template <typename Compute>
 static uint64_t meetFor(Fiber &fiber, uint32_t place, uint32_t mask,
                         Compute compute) {
@@ -107,11 +107,11 @@ template <typename Visit> static void forEachLane(uint32_t mask, Visit visit) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is computed
+// Computation
 //===----------------------------------------------------------------------===//
 
-/// The lane that `lane` reads, and in bit 32 whether it is in range; the PTX
-/// manual's words, `clamp` being the operand c.
+/// The lane that `lane` reads, and in bit 32 if it is in range. Names are those
+/// of the PTX manual; `clamp` is the operand c.
 static uint64_t findSource(uint32_t kind, uint32_t lane, uint32_t offset,
                            uint32_t clamp) {
   uint32_t segment = clamp >> 8 & 31, bound = clamp & 31;
@@ -137,7 +137,7 @@ static void shuffle(Fiber *lanes, uint32_t mask, uint32_t kind) {
     Fiber &fiber = lanes[lane];
     uint64_t source = findSource(kind, lane, fiber.offset, fiber.clamp);
     uint32_t from = static_cast<uint32_t>(source);
-    // What a lane gets of one that takes no part is not defined.
+    // The value read from a lane that does not participate is undefined.
     uint32_t value =
         mask >> from & 1 ? static_cast<uint32_t>(lanes[from].value) : ~0u;
     fiber.result = value | (source >> 32 << 32);
@@ -198,7 +198,7 @@ static void match(Fiber *lanes, uint32_t mask, uint32_t kind) {
   });
 }
 
-/// What lanes have done before, others see behind it.
+/// Makes earlier accesses of all lanes visible after this point.
 static void synchronize(Fiber *lanes, uint32_t mask) {
   uint32_t step = 0;
   forEachLane(mask, [&](uint32_t lane) {

@@ -21,7 +21,7 @@ using llvm::StringRef;
 namespace mp {
 
 namespace {
-/// A file that goes when this does.
+/// A file that is removed with this object.
 class TemporaryFile {
 public:
   llvm::Error open(StringRef suffix) {

@@ -15,8 +15,8 @@
 
 namespace mp {
 
-/// A cubin of `ptx` for `chip`, by the ptxas in PATH, else by nvJitLink. Errors
-/// say that there is neither, or what they say.
+/// A cubin of `ptx` for `chip`, made by the ptxas in PATH, else by nvJitLink.
+/// Fails with their errors, or if both are missing.
 llvm::Expected<std::string> assemblePTX(llvm::StringRef ptx,
                                         llvm::StringRef chip);
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A file is a head - a mark, a version, the key, the length and a hash of all
-// else - and the code (ProgramCode.h). Numbers are little-endian.
+// A file consists of a head (a mark, a version, the key, the length, and a hash
+// of everything else) and the code (ProgramCode.h). Numbers are little-endian.
 //
 //===----------------------------------------------------------------------===//
 
@@ -104,7 +104,7 @@ CodeCache::Key CodeCache::makeKey(const ModelContent &content,
 //===----------------------------------------------------------------------===//
 
 static constexpr StringLiteral mark = "mp-code\n";
-/// Of the form of files: this one and ProgramCode's.
+/// The version of the file formats of this file and ProgramCode.
 static constexpr uint64_t version = 2;
 
 /// The head of a file, without its hash.
@@ -127,7 +127,7 @@ static llvm::BLAKE3Result<> hashFile(StringRef head, StringRef code) {
   return hasher.final();
 }
 
-/// What is behind the head of a file that is as it was written.
+/// The code after the head of an intact file; absent otherwise.
 static std::optional<StringRef> getCode(StringRef file, StringRef key) {
   std::string head = makeHead(key, 0);
   size_t begin = head.size() + LLVM_BLAKE3_OUT_LEN;
@@ -167,7 +167,8 @@ bool CodeCache::isOpen() {
     }
     llvm::sys::path::append(folder, "code");
   }
-  // Without it, old code could be taken for that of this build.
+  // Without an identity, code of an older build could be mistaken for that of
+  // this one.
   if (getBuildIdentity().empty()) {
     warn(llvm::createStringError("the program cannot be read"));
     return false;

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The in-process compiler and files use the same code, so that a program and a
-// library of one model give the same bits on one machine. LLVM's contexts
-// belong to one thread each: a module is cut into pieces, always the same ones,
-// which threads optimize side by side.
+// The in-process compiler and the writer of files use the same code, so that a
+// program and a library of one model give the same bits on one machine. Each of
+// LLVM's contexts belongs to one thread, so a module is cut into pieces, in a
+// deterministic way, which threads optimize in parallel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +50,7 @@ CodeTarget CodeTarget::getHost() {
   return target;
 }
 
-/// Without what is absent.
+/// Fills in missing parts of the target.
 static CodeTarget complete(const CodeTarget &given) {
   if (given.isHost())
     return CodeTarget::getHost();
@@ -62,8 +62,9 @@ static CodeTarget complete(const CodeTarget &given) {
   return target;
 }
 
-/// Kernels are made for these two. LLVM's 20 others would make the programs
-/// twice as long, and have tables that the start of each process corrects.
+/// Only these two targets are registered. LLVM's 20 others would double the
+/// size of the programs, with tables that need relocation at the start of each
+/// process.
 static void registerTargets() {
   static const bool isInitialized = [] {
     LLVMInitializeX86TargetInfo();
@@ -93,7 +94,7 @@ createTargetMachine(const CodeTarget &given) {
                                    "': expected a system with x86-64 or "
                                    "aarch64");
   llvm::TargetOptions options;
-  // Products and sums in source order may become one instruction.
+  // Products and sums may be fused in source order.
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   auto create = [&](llvm::StringRef cpu, llvm::StringRef features) {
     return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
@@ -104,7 +105,7 @@ createTargetMachine(const CodeTarget &given) {
   if (!any)
     return llvm::createStringError("target '" + target.triple +
                                    "' makes no code");
-  // LLVM goes on without a processor that it does not know.
+  // LLVM ignores a processor that it does not know.
   if (!any->getMCSubtargetInfo()->isCPUStringValid(target.cpu))
     return llvm::createStringError("unknown processor '" + target.cpu +
                                    "' of target '" + target.triple + "'");
@@ -133,7 +134,7 @@ translate(mlir::ModuleOp module, llvm::LLVMContext &context,
       continue;
     function.addFnAttr("target-cpu", cpu);
     function.addFnAttr("target-features", features);
-    // Whole registers, also where the processor would rather not.
+    // Use whole registers even if the processor's model prefers narrower ones.
     function.addFnAttr("prefer-vector-width", "512");
     function.addFnAttr("no-trapping-math", "true");
   }
@@ -144,7 +145,7 @@ translate(mlir::ModuleOp module, llvm::LLVMContext &context,
 /// them.
 constexpr llvm::StringLiteral keepsLoops = "mp-keeps-loops";
 
-/// Whether loops multiply and add vectors: tiles of products, windows, long
+/// True if loops multiply and add vectors: tiles of products, windows, long
 /// polynomials.
 static bool multipliesVectors(const llvm::Function &function) {
   return llvm::any_of(
@@ -158,12 +159,12 @@ static bool multipliesVectors(const llvm::Function &function) {
       });
 }
 
-/// Loops over numbers are vectorized and interleaved, which is all that they
-/// gain from copies of their bodies: the loops that remain are not unrolled,
-/// nor are loops around them. LLVM would make of three sums over a few thousand
-/// numbers as many instructions, where it takes the processor's buffers to be
-/// large. Loops that move vectors, as those that pack operands, gain nothing
-/// either. Loops that multiply vectors are left to LLVM.
+/// Prevents unrolling of loops over scalars, and of loops around them. These
+/// loops are vectorized and interleaved, which is all that they gain from
+/// copies of their bodies. LLVM would multiply the instructions for sums over a
+/// few thousand numbers on processors that it believes to have large buffers.
+/// Loops that move vectors, e.g. to pack operands, gain nothing either. Loops
+/// that multiply vectors are left to LLVM.
 static void keepLoops(llvm::Module &module,
                       llvm::PassInstrumentationCallbacks &callbacks) {
   for (llvm::Function &function : module)
@@ -171,13 +172,13 @@ static void keepLoops(llvm::Module &module,
       function.addFnAttr(keepsLoops);
   callbacks.registerShouldRunOptionalPassCallback(
       [](llvm::StringRef pass, llvm::Any unit) {
-        // In front of the vectorizer, short innermost loops alone.
+        // Before the vectorizer, only short innermost loops are unrolled.
         if (pass == llvm::LoopFullUnrollPass::name()) {
           const auto *loop = llvm::any_cast<const llvm::Loop *>(&unit);
           return !loop || (*loop)->isInnermost() ||
                  !(*loop)->getHeader()->getParent()->hasFnAttribute(keepsLoops);
         }
-        // The one behind the vectorizer.
+        // The unroll pass after the vectorizer.
         if (pass != llvm::LoopUnrollPass::name())
           return true;
         const auto *function = llvm::any_cast<const llvm::Function *>(&unit);
@@ -206,7 +207,7 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine,
   pipeline.run(module, modules);
 }
 
-/// The lane that a mask is for, if it is for one alone.
+/// The only lane that a mask selects; absent if it may select several.
 static std::optional<unsigned> getSingleLane(const llvm::Value *mask) {
   auto *constant = llvm::dyn_cast<llvm::Constant>(mask);
   auto *type = llvm::dyn_cast<llvm::FixedVectorType>(mask->getType());
@@ -224,9 +225,9 @@ static std::optional<unsigned> getSingleLane(const llvm::Value *mask) {
   return lane;
 }
 
-/// Of vectors that are truncated, LLVM 22 stores a single lane under a mask as
-/// wide as it was before, over what is behind it (AVX-512): it is stored as a
-/// number.
+/// Works around a bug of LLVM 22 (AVX-512): the masked store of a single lane
+/// of a truncated vector uses a mask as wide as before the truncation, and
+/// overwrites memory after it. The lane is stored as a scalar instead.
 static void storeSingleLanes(llvm::Module &module) {
   for (llvm::Function &function : module)
     for (llvm::BasicBlock &block : function)
@@ -264,7 +265,7 @@ static void optimizeForHost(llvm::Module &module,
 // Pieces
 //===----------------------------------------------------------------------===//
 
-/// What is defined here may be used in another piece, and nowhere else.
+/// Definitions may be used by other pieces, but not outside of the object.
 static void shareDefinitions(llvm::Module &module) {
   for (llvm::GlobalValue &value : module.global_values()) {
     if (!value.hasLocalLinkage())
@@ -276,10 +277,11 @@ static void shareDefinitions(llvm::Module &module) {
   }
 }
 
-/// The module as bitcode, its functions divided into runs of about the same
-/// size: those that call each other follow each other.
+/// Splits the module into pieces of bitcode with about the same number of
+/// instructions. Pieces are runs of consecutive functions, since functions that
+/// call each other are adjacent.
 static std::vector<Bytes> cutIntoPieces(llvm::Module &module) {
-  // More cores find nothing to do: the longest function takes as long.
+  // More pieces have no benefit, since the longest function takes as long.
   constexpr unsigned numPieces = 4;
   shareDefinitions(module);
   uint64_t total = 0, sum = 0;
@@ -310,8 +312,8 @@ readPiece(const Bytes &piece, llvm::LLVMContext &context) {
       {llvm::StringRef(piece.data(), piece.size()), "piece"}, context);
 }
 
-/// Optimizes the module's pieces side by side; `finish` makes of each what
-/// replaces it.
+/// Optimizes the module's pieces in parallel; `finish` converts each of them to
+/// its final bytes.
 static llvm::Expected<std::vector<Bytes>>
 compilePieces(mlir::ModuleOp module, const llvm::TargetMachine &machine,
               const CompileWatch &watch,

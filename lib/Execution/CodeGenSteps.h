@@ -1,4 +1,4 @@
-//===- CodeGenSteps.h - What makers of code share ---------------*- C++ -*-===//
+//===- CodeGenSteps.h - Steps shared by code generators ---------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

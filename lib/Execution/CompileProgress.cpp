@@ -1,12 +1,12 @@
-//===- CompileProgress.cpp - How far compiling is -------------------------===//
+//===- CompileProgress.cpp - Progress of a compilation --------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A pass may take longer than a second, so a thread of its own looks at the
-// clock. It lives as long as this object does.
+// A pass may take longer than a second, so a separate thread prints the
+// progress. It lives as long as this object.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +29,8 @@ using Clock = std::chrono::steady_clock;
 namespace mp {
 
 namespace {
-/// Counts the passes that stand in the pipeline itself: how often one runs that
-/// is nested, only the module says.
+/// Counts the passes of the pipeline itself. The number of runs of nested
+/// passes depends on the module.
 class PassCounter : public PassInstrumentation {
 public:
   explicit PassCounter(CompileProgress &progress) : progress(progress) {}
@@ -79,7 +79,7 @@ void CompileProgress::finish() {
 }
 
 void CompileProgress::follow(PassManager &pm) {
-  // Nested passes that follow each other are run as one.
+  // Consecutive nested passes are run as one.
   size_t count = 0;
   bool isNested = false;
   for (Pass &pass : pm) {
@@ -96,14 +96,14 @@ void CompileProgress::clear() {
   erase();
 }
 
-/// Of a terminal, what is left of the line that was shown.
+/// Erases the rest of the shown line on a terminal.
 void CompileProgress::erase() {
   if (isShown && isTerminal)
     llvm::errs() << "\r\x1b[K";
 }
 
-/// The text as far as it fits into a line of the terminal: one that is wrapped
-/// could not be written over. How far the work is comes before what it is on.
+/// Cuts the text to the width of the terminal, since a wrapped line cannot be
+/// overwritten. The progress comes before the current place.
 static std::string fit(std::string what, std::string place) {
   struct winsize size = {};
   unsigned room = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;

@@ -1,4 +1,4 @@
-//===- DeviceCode.cpp - What devices run of a model -----------------------===//
+//===- DeviceCode.cpp - Code for devices ----------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- DeviceCost.cpp - What a plan takes at least ------------------------===//
+//===- DeviceCost.cpp - Lower bound of the cost of a plan -----------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,7 +35,8 @@ static DeviceCost getCounts(const DevicePlan::Work &work) {
   return cost;
 }
 
-/// What is done beside each other takes as long as the longest of it.
+/// Memory accesses and each kind of arithmetic overlap, so the longest of them
+/// determines the time.
 static void setTimes(DeviceCost &cost, const DeviceModel &device) {
   double memory = double(cost.readBytes + cost.writtenBytes) / device.bandwidth;
   double floats = 2 * double(cost.fma) + double(cost.operations);
@@ -46,7 +47,8 @@ static void setTimes(DeviceCost &cost, const DeviceModel &device) {
   cost.memorySeconds = memory >= arithmetic ? memory : 0;
 }
 
-/// Of one record: its time is divided as the times of its kinds are.
+/// The cost of one record. Its time is divided among its kinds in proportion to
+/// their times.
 static DeviceCost countRecord(const DevicePlan::Record &record,
                               const DeviceModel &device, PlanCost &cost) {
   DeviceCost whole;
@@ -79,7 +81,7 @@ static DeviceCost countRecord(const DevicePlan::Record &record,
 PlanCost countCost(const DevicePlan &plan, const DeviceModel &device) {
   PlanCost cost;
   for (const DevicePlan::Record &record : plan.records) {
-    // Of a call: what runs where states are set is no part of one.
+    // Records that run when states are set are not part of a call.
     cost.records.push_back(record.whenSet ? DeviceCost()
                                           : countRecord(record, device, cost));
     cost.total.add(cost.records.back());

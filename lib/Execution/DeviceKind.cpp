@@ -1,4 +1,4 @@
-//===- DeviceKind.cpp - Where models run ----------------------------------===//
+//===- DeviceKind.cpp - Kinds of devices ----------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From NVIDIA's data sheets of these products, and for the RTX 4090 from the
-// appendix of "NVIDIA Ada GPU Architecture"; rates with sparsity are halved.
-// Gigabytes there are 10^9 bytes.
+// The data are from NVIDIA's data sheets of these products and, for the RTX
+// 4090, from the appendix of "NVIDIA Ada GPU Architecture"; rates with sparsity
+// are halved. Gigabytes there are 10^9 bytes.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- DevicePlan.cpp - What a device does in a call of a model -----------===//
+//===- DevicePlan.cpp - The work of a device in one call ------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -49,7 +49,7 @@ private:
   void addKernels();
   void addRecords();
 
-  /// Behind what is there.
+  /// Appends a table after the existing bytes.
   template <typename T>
   void add(mp_plan_table &table, const std::vector<T> &entries) {
     bytes.resize(llvm::alignTo(bytes.size(), 8));
@@ -67,7 +67,7 @@ private:
 } // namespace
 
 uint64_t Packer::addText(StringRef text) {
-  // A text ends with its first zero.
+  // Texts in the plan end at their first zero.
   text = text.take_until([](char letter) { return letter == 0; });
   auto [entry, isNew] = known.try_emplace(text, texts.size());
   if (isNew) {
@@ -99,7 +99,7 @@ void Packer::addImages() {
     if (image.kind == ImageKind::PTX)
       contents.push_back(0);
     packed.bytes = contents.size() - packed.offset;
-    // Machine code is read where it is.
+    // Machine code is read in place, so it is aligned.
     contents.resize(llvm::alignTo(contents.size(), 64));
     images.push_back(packed);
   }
@@ -190,7 +190,7 @@ std::string DevicePlan::pack() const { return Packer(*this).pack(); }
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Of bytes that have been checked.
+/// Reads bytes that have been checked.
 class Unpacker {
 public:
   explicit Unpacker(const char *bytes) : bytes(bytes) {
@@ -287,7 +287,7 @@ DevicePlan Unpacker::unpack() const {
 }
 
 llvm::Expected<DevicePlan> DevicePlan::unpack(StringRef bytes) {
-  // At a multiple of 8.
+  // The plan must lie at a multiple of 8.
   std::vector<uint64_t> aligned((bytes.size() + 7) / 8);
   auto *copy = reinterpret_cast<char *>(aligned.data());
   llvm::copy(bytes, copy);
@@ -399,7 +399,7 @@ static void print(llvm::raw_ostream &os, const DevicePlan &plan,
   }
   if (!record.node.empty())
     os << " of " << record.node;
-  // Places of the others say it.
+  // For other records the places show it.
   if (record.kind == RecordKind::Launch)
     for (const DevicePlan::Work &work : record.work)
       mp::print(os, work);

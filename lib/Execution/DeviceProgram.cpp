@@ -44,7 +44,8 @@ llvm::Error DeviceProgram::loadKernels(ProgramCode &code) {
 #define MP_EMULATED_FUNCTION(NAME)                                             \
   symbols.emplace_back(#NAME, reinterpret_cast<const void *>(&NAME));
 #include "mp-opt/Emulation/Functions.def"
-  // LLVM moves lanes of bf16 by it where the processor has no such type.
+  // LLVM calls this function to convert lanes to bf16 if the processor has no
+  // such type.
   symbols.emplace_back("__truncsfbf2",
                        reinterpret_cast<const void *>(&__truncsfbf2));
   if (llvm::Error error = kernels.link(std::move(code.objects), symbols))
@@ -98,7 +99,7 @@ llvm::Error DeviceProgram::load(ProgramCode &code, int deviceNumber) {
   } else if (llvm::Error error = check(mp_cuda_driver(&options.driver))) {
     return error;
   }
-  // What fails here, creating a session reports.
+  // Errors are reported when the session is created.
   int32_t count = 0;
   if (options.driver->cuInit(0) == 0 &&
       options.driver->cuDeviceGetCount(&count) == 0 && count > 0)
@@ -132,7 +133,7 @@ llvm::Error DeviceProgram::setInputs(llvm::ArrayRef<Tensor> given) {
     if (llvm::Error error =
             check(mp_session_set(session, index, tensor.getData())))
       return error;
-    // No other tensor gets this one's memory while it is known here.
+    // The tensor is kept, so that no other tensor can get its memory.
     if (stays)
       input.tensor = tensor;
   }
@@ -175,7 +176,7 @@ llvm::Error DeviceProgram::run(llvm::ArrayRef<Tensor> given, int64_t number,
   isFetched = false;
   if (!error)
     error = getOutputs(interface, made);
-  // In any case: what is in line is the tensors'.
+  // Wait even after an error, since queued calls use the tensors.
   llvm::Error failed = check(mp_session_wait(session));
   if (error) {
     llvm::consumeError(std::move(failed));

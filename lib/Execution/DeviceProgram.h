@@ -16,19 +16,19 @@
 
 namespace mp {
 
-/// A session of a plan. States are there, and in the tensors of the caller as
-/// they were when these were given or fetched.
+/// A session of a plan. States are on the device; the caller's tensors have the
+/// values from when they were given or fetched.
 class DeviceProgram {
 public:
   DeviceProgram() = default;
   ~DeviceProgram();
 
-  /// Takes plan and objects of `code`. Of devices, the one with the number, or
-  /// what it leaves behind multiples of how many there are.
+  /// Takes the plan and objects of `code`. The device is `deviceNumber` modulo
+  /// the number of devices.
   llvm::Error load(ProgramCode &code, int deviceNumber);
 
-  /// One call with data for all inputs. Of outputs that are written over
-  /// states, the results are the tensors given for these.
+  /// Runs one call with data for all inputs. Outputs that are written over
+  /// states return the tensors given for these states.
   llvm::Error run(llvm::ArrayRef<Tensor> given, int64_t number,
                   const ModelInterface &interface,
                   llvm::SmallVectorImpl<Tensor> &results);
@@ -40,17 +40,18 @@ public:
 
   uint64_t getArenaBytes() const { return arenaBytes; }
   const mp_driver *getDriver() const { return driver; }
-  /// As the driver counts devices.
+  /// The driver's number of the device.
   int getNumber() const { return number; }
 
 private:
   struct Input {
-    /// An output is written over it: it is a state.
+    /// True for a state, i.e. an output is written over it.
     bool isWritten = false;
     bool isWatched = false;
-    /// It is copied only where there is another tensor.
+    /// True if it is copied only when the tensor changes.
     bool isKept = false;
-    /// What the device has it from; a state's elements may be older.
+    /// The tensor that was copied to the device. The elements of a state may be
+    /// outdated.
     Tensor tensor;
   };
 
@@ -60,7 +61,7 @@ private:
                          llvm::SmallVectorImpl<Tensor> &results);
   llvm::Error getState(unsigned input);
 
-  /// At a multiple of 8.
+  /// The packed plan, aligned to 8 bytes.
   std::vector<uint64_t> plan;
   uint64_t arenaBytes = 0;
   LinkedCode kernels;
@@ -69,7 +70,7 @@ private:
   int number = 0;
   mp_session *session = nullptr;
   std::vector<Input> inputs;
-  /// Of outputs: the state that each is written over, or -1.
+  /// Indexed by output: the state that it is written over, or -1.
   std::vector<int64_t> written;
   bool isFetched = true;
 };

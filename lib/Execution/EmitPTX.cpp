@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// LLVM's NVPTX ends the process for a chip or a version that it does not know,
-// so what it gets is looked up first. Kernels know nothing of each other: they
-// are divided into images, always the same ones, each with the variables and
-// functions that its kernels use.
+// LLVM's NVPTX ends the process for an unknown chip or version, so both are
+// checked first. Kernels are independent: they are divided into images, in a
+// deterministic way, each with the variables and functions that its kernels
+// use.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,12 +44,12 @@ struct Chip {
   StringLiteral name;
   unsigned architecture;
   bool isSpecific;
-  /// The first version of PTX that has it.
+  /// The first version of PTX that supports it.
   unsigned version;
 };
 } // namespace
 
-/// Those with asynchronous copies and 16-bit products of both kinds.
+/// Chips with asynchronous copies and 16-bit products of both kinds.
 static constexpr Chip chips[] = {
     {"sm_80", 80, false, 70},   {"sm_86", 86, false, 71},
     {"sm_87", 87, false, 74},   {"sm_89", 89, false, 78},
@@ -59,7 +59,8 @@ static constexpr Chip chips[] = {
     {"sm_120", 120, false, 87}, {"sm_120a", 120, true, 87},
     {"sm_121", 121, false, 88}, {"sm_121a", 121, true, 88},
 };
-/// What drivers for CUDA 12 compile, and the newest that LLVM writes.
+/// The version that drivers for CUDA 12 compile, and the newest that LLVM
+/// writes.
 static constexpr unsigned commonVersion = 80, newestVersion = 88;
 /// Bytes of a kernel's parameters up to a version of PTX, and the first version
 /// that has room for 32 764 (PTX ISA, "Kernel Function Parameter Attributes").
@@ -120,7 +121,7 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(const Chip &chip) {
   if (!found)
     return nullptr;
   llvm::TargetOptions options;
-  // As for processors: products and sums in source order.
+  // Products and sums are fused in source order, as on processors.
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
       triple, chip.name, "+ptx" + std::to_string(chip.version), options,
@@ -135,7 +136,7 @@ static bool isKernel(const llvm::Function &function) {
   return function.getCallingConv() == llvm::CallingConv::PTX_Kernel;
 }
 
-/// There is no library of functions on the device.
+/// Fails if a function is called that is not defined: devices have no library.
 static llvm::Error checkCalls(const llvm::Module &module) {
   for (const llvm::Function &function : module) {
     if (!function.isDeclaration() || function.isIntrinsic() ||
@@ -163,7 +164,7 @@ translate(gpu::GPUModuleOp kernels, llvm::LLVMContext &context,
     if (function.isDeclaration())
       continue;
     function.addFnAttr("no-trapping-math", "true");
-    // A copy in each image that calls it.
+    // Functions are copied into each image that calls them.
     if (!isKernel(function))
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
   }
@@ -179,7 +180,7 @@ namespace {
 /// Some of the kernels, as bitcode, then as PTX.
 struct Piece {
   std::vector<std::string> kernels;
-  /// The first version of PTX that has room for their parameters.
+  /// The first version of PTX that supports the size of their parameters.
   unsigned version = 0;
   Bytes bytes;
 };
@@ -196,7 +197,8 @@ static unsigned findVersion(const llvm::Function &kernel) {
 
 /// Runs of kernels of about the same size.
 static std::vector<Piece> cutIntoPieces(llvm::Module &module) {
-  // More images are no gain: their driver compiles them one after the other.
+  // More images have no benefit, since the driver compiles them one after the
+  // other.
   constexpr size_t numPieces = 4;
   uint64_t total = 0, sum = 0;
   for (llvm::Function &function : module)
@@ -223,7 +225,7 @@ static std::vector<Piece> cutIntoPieces(llvm::Module &module) {
           return !function || !isKernel(*function) ||
                  members[index].contains(function);
         });
-    // What is only declared is another image's.
+    // Remove unused declarations of functions from other images.
     for (llvm::Function &function : llvm::make_early_inc_range(*cut))
       if (function.isDeclaration() && function.use_empty())
         function.eraseFromParent();

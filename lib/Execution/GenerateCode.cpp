@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace mp {
 
-/// For this machine.
+/// Adds object files for this machine.
 static llvm::Error addObjects(ProgramCode &code, ModuleOp module,
                               const CompileWatch &watch) {
   DialectRegistry registry;
@@ -53,7 +53,7 @@ static FailureOr<ProgramCode> generateDeviceCode(ModuleOp module,
   return code;
 }
 
-/// As mp-insert-stamps has left them.
+/// Reads the kernels that mp-insert-stamps has listed.
 static std::vector<KernelWork> readKernels(ModuleOp module) {
   std::vector<KernelWork> kernels;
   auto list = module->getAttrOfType<ArrayAttr>(mark::stamped);

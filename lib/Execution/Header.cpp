@@ -25,14 +25,14 @@ std::string getCName(llvm::StringRef text) {
   std::string name;
   for (char c : text)
     name += llvm::isAlnum(c) ? c : '_';
-  // Names that begin with a digit are none; with two underscores, the
-  // implementation's.
+  // Names must not begin with a digit, and those with two underscores are
+  // reserved for the implementation.
   if (name.empty() || llvm::isDigit(name[0]) || name[0] == '_')
     name = "model" + name;
   return name;
 }
 
-/// `text` for a comment, which it must not end.
+/// Escapes `text` for a comment, so that it cannot end it.
 static std::string escape(llvm::StringRef text) {
   std::string result;
   for (char c : text)
@@ -141,7 +141,7 @@ private:
                   llvm::StringRef kind, llvm::StringSet<> &used,
                   const std::string &more) {
     std::string name = options.prefix + kind.str() + getPlaceName(value.name);
-    // Names that differ only in what C has no room for.
+    // Different names may become the same identifier in C.
     while (!used.insert(name).second)
       name += "_" + std::to_string(index);
     os << "  /* '" << escape(value.name)

@@ -23,7 +23,7 @@ llvm::Error JitLink::open(const std::string &path) {
     return llvm::createStringError(error);
   std::string missing;
   auto get = [&](auto &function, const std::string &name) {
-    // Before CUDA 12.3, names have versions alone.
+    // Before CUDA 12.3, names only exist with a version suffix.
     void *address = library.getAddressOfSymbol(name.c_str());
     if (!address)
       address = library.getAddressOfSymbol(("__" + name + "_12_0").c_str());
@@ -45,7 +45,7 @@ llvm::Error JitLink::open(const std::string &path) {
                                  path + "', found none");
 }
 
-/// What the loader has found; `error` is empty if that can be used.
+/// The library that the loader has found; `error` is empty if it is usable.
 struct FoundJitLink {
   JitLink library;
   bool isThere = false;
@@ -102,7 +102,7 @@ llvm::Expected<std::string> JitLink::assemble(StringRef ptx,
   });
   size_t size = 0;
   int code = create(&handle, std::size(options), options);
-  // With the zero at the end.
+  // PTX includes its terminating zero.
   if (code == 0)
     code = addData(handle, isPTX, text.c_str(), text.size() + 1, "kernels");
   if (code == 0)

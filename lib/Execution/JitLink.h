@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// nvJitLink is the library of CUDA that links device code; it has the assembler
-// of ptxas in it, and is there where programs of CUDA are not: Python packages
-// of GPU frameworks bring it. It is opened when it is needed.
+// nvJitLink is CUDA's library for linking device code. It includes the
+// assembler of ptxas and is often installed without CUDA's programs: Python
+// packages of GPU frameworks contain it. It is opened on demand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,9 +23,10 @@ namespace mp {
 
 class JitLink {
 public:
-  /// libnvJitLink.so.13 or .12 in the loader's path, or the file that
-  /// MPOPT_NVJITLINK names. Null where the loader finds none; errors say why
-  /// what was found cannot be used. The library is opened once, and stays.
+  /// Opens libnvJitLink.so.13 or .12 from the loader's path, or the file named
+  /// by MPOPT_NVJITLINK. Null if there is no such library; errors explain why
+  /// the library that was found cannot be used. It is opened once and never
+  /// closed.
   static llvm::Expected<const JitLink *> find();
 
   /// A cubin of `ptx` for `chip`. Errors are the library's.
@@ -33,8 +34,8 @@ public:
                                        llvm::StringRef chip) const;
 
 private:
-  /// As nvJitLink.h declares them: results are zero for success, a handle is a
-  /// pointer.
+  /// Signatures as in nvJitLink.h: results are zero for success, and a handle
+  /// is a pointer.
   using Handle = void *;
   int (*create)(Handle *, uint32_t numOptions, const char **options) = nullptr;
   int (*addData)(Handle, int kind, const void *data, size_t size,
@@ -46,7 +47,7 @@ private:
   int (*getLog)(Handle, char *) = nullptr;
   int (*destroy)(Handle *) = nullptr;
 
-  /// An error if the file at `path` is none of the library.
+  /// Fails if the file at `path` is not the library.
   llvm::Error open(const std::string &path);
   llvm::Error describe(Handle handle, llvm::StringRef chip, int code) const;
 

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Constants and the entry are added behind the optimizer: it sees what it sees
-// when the code is made for this process, and so makes the same of it.
+// Constants and the entry function are added after optimization. The optimizer
+// sees the same module as when code is made for this process, so it makes the
+// same code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,10 +23,10 @@ namespace mp {
 
 namespace {
 
-/// What a processor reaches from its code, constants and code together.
+/// The range of addresses that code reaches; it holds constants and code.
 constexpr int64_t maxBytes = (int64_t(1) << 31) - (int64_t(1) << 26);
 
-/// Adds to a module what makes it a library.
+/// Adds the parts to a module that make it a library.
 class LibraryMaker {
 public:
   LibraryMaker(llvm::Module &module, const ModelInterface &interface,
@@ -53,7 +54,7 @@ public:
 private:
   llvm::PointerType *pointer() { return builder.getPtrTy(); }
 
-  /// Other models may be linked into the same program.
+  /// Hides functions, since other models may be linked into the same program.
   void hideFunctions() {
     for (llvm::Function &function : module)
       if (!function.isDeclaration())
@@ -152,7 +153,7 @@ private:
     return function;
   }
 
-  /// What calls keep for later ones.
+  /// Adds the slots for values that calls keep.
   llvm::Constant *addSlots() {
     auto *type = llvm::ArrayType::get(pointer(), interface.numSlots);
     return addGlobal(llvm::ConstantAggregateZero::get(type), ".kept",
@@ -168,7 +169,7 @@ private:
     return global;
   }
 
-  /// What stands for the plan's constants: an array of pointers.
+  /// Adds the array of pointers to the plan's constants.
   llvm::Constant *addConstantTable() {
     SmallVector<llvm::Constant *> pointers;
     for (const Tensor &tensor : interface.constants)
@@ -221,7 +222,8 @@ private:
                      /*isConstant=*/false);
   }
 
-  /// A function of the library: what `callee` makes of the model and arguments.
+  /// Adds a function of the library that calls `callee` with the model and the
+  /// arguments.
   void addDeviceFunction(StringRef name, StringRef callee,
                          llvm::Constant *model, llvm::Type *result,
                          ArrayRef<llvm::Type *> parameters) {
@@ -241,7 +243,8 @@ private:
       builder.CreateRet(call);
   }
 
-  /// The three of libraries for processors, and `PREFIX_set_device`.
+  /// Adds the three functions of libraries for processors, and
+  /// `PREFIX_set_device`.
   void addDeviceEntry(llvm::Constant *table, llvm::Constant *model) {
     llvm::Type *i32 = builder.getInt32Ty(), *none = builder.getVoidTy();
     addDeviceFunction("_run", "mp_device_run", model, i32,
@@ -252,7 +255,7 @@ private:
     builder.CreateRet(table);
   }
 
-  /// `PREFIX_run`, `PREFIX_interface` and `PREFIX_release`.
+  /// Adds `PREFIX_run`, `PREFIX_interface` and `PREFIX_release`.
   void addEntry(llvm::Constant *table) {
     llvm::Function *body = module.getFunction("main");
     body->setName(options.prefix + ".body");
@@ -283,7 +286,7 @@ private:
 
 } // namespace
 
-/// Code reaches so far.
+/// Fails if constants exceed the range of addresses that code reaches.
 static llvm::Error checkSize(const ModelInterface &interface) {
   int64_t bytes = 0;
   for (const auto *list : {&interface.constants, &interface.defaults})

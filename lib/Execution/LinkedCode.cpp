@@ -35,8 +35,8 @@ llvm::Error LinkedCode::define(const Symbols &symbols) {
   if (!process)
     return process.takeError();
   library->addGenerator(std::move(*process));
-  // A process that has loaded this as a library need not show the functions of
-  // libm to all.
+  // The functions of libm may not be globally visible in a process that has
+  // loaded this as a library.
   auto math = llvm::orc::DynamicLibrarySearchGenerator::Load("libm.so.6", '\0');
   if (math)
     library->addGenerator(std::move(*math));
@@ -53,9 +53,10 @@ LinkedCode::link(std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects,
   if (!process)
     return process.takeError();
   session = std::make_unique<llvm::orc::ExecutionSession>(std::move(*process));
-  // Objects reach each other by 32 bits, so all of them lie in one piece of
-  // memory: in a process that has much mapped, two pieces may be too far apart.
-  // What comes out of an object is no larger than some times the file.
+  // Objects refer to each other by 32-bit offsets, so all of them must lie in
+  // one block of memory: in a process with many mappings, two blocks may be too
+  // far apart. The linked size of an object is a small multiple of its file
+  // size.
   size_t bytes = 1 << 20;
   for (const std::unique_ptr<llvm::MemoryBuffer> &object : objects)
     bytes += 4 * object->getBufferSize();

@@ -25,8 +25,8 @@ class ObjectLinkingLayer;
 
 namespace mp {
 
-/// Object files that are linked in this process. Who makes them is not asked
-/// for: code that has been kept needs no compiler.
+/// Object files that are linked in this process. They may come from a compiler
+/// or from the cache.
 class LinkedCode {
 public:
   using Symbols = std::vector<std::pair<std::string, const void *>>;
@@ -34,10 +34,11 @@ public:
   LinkedCode();
   ~LinkedCode();
 
-  /// `symbols` are what the objects refer to beside this process's own.
+  /// `symbols` are definitions that the objects may use in addition to those of
+  /// this process.
   llvm::Error link(std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects,
                    const Symbols &symbols);
-  /// Of a function or variable of the objects.
+  /// Finds a function or variable of the objects.
   llvm::Expected<void *> find(llvm::StringRef name) const;
 
 private:

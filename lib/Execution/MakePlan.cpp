@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// `main` is a list over memory that is known while compiling: each op is a
-// record or says where memory is.
+// `main` is a list of ops on memory that is known at compile time: each op
+// becomes a record or defines a location in memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,8 +43,8 @@ static_assert(int(device::CallNumber) == MP_CONTROL_CALL &&
 using Space = DevicePlan::Space;
 using RecordKind = DevicePlan::RecordKind;
 
-/// Of memory as kernels see it; absent where the size is not known or the type
-/// is none of ONNX's.
+/// The size of an element as kernels see it; absent if it is unknown or the
+/// type does not exist in ONNX.
 static std::optional<uint64_t> getElementBytes(Type type) {
   if (auto complex = dyn_cast<ComplexType>(type)) {
     auto part = getElementBytes(complex.getElementType());
@@ -68,10 +68,10 @@ static std::optional<uint64_t> getBytes(ShapedType type) {
   return uint64_t(product);
 }
 
-/// Where the elements of a type lie behind its base, in bytes.
+/// The range of bytes after its base that a type's elements occupy.
 struct Extent {
   uint64_t begin = 0, end = 0;
-  /// Without gaps, row by row.
+  /// True if rows are dense and consecutive.
   bool isContiguous = true;
 };
 
@@ -137,12 +137,11 @@ private:
 
   ModuleOp module;
   DevicePlan plan;
-  /// Where the base of a memref is; `bytes` are those behind it.
+  /// The base of each memref; `bytes` counts from there.
   llvm::DenseMap<Value, DevicePlan::Place> bases;
   llvm::DenseMap<Attribute, unsigned> kernels;
   llvm::SmallDenseSet<int64_t> outputs;
-  /// Of reductions that are not waited for yet, the numbers, by bucket and
-  /// place.
+  /// Reductions that are not waited for yet: numbers by bucket and location.
   std::map<std::tuple<int64_t, Space, unsigned, uint64_t>, unsigned> reductions;
   bool hasArena = false;
 };
@@ -150,7 +149,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What the module says
+// Reading the module
 //===----------------------------------------------------------------------===//
 
 LogicalResult PlanMaker::addBuffers(StringRef name,
@@ -198,7 +197,7 @@ LogicalResult PlanMaker::addErrors() {
   return success();
 }
 
-/// Those that `main` has no memory for are written over their states.
+/// Outputs without memory of their own in `main` are written over their states.
 LogicalResult PlanMaker::checkOutputs(func::FuncOp main) {
   for (auto [index, output] : llvm::enumerate(plan.outputs)) {
     if (outputs.contains(index)) {
@@ -276,7 +275,7 @@ LogicalResult PlanMaker::addView(memref::ViewOp op) {
   return success();
 }
 
-/// Another type of the same memory, which says what of it is meant.
+/// Handles another type of the same memory, which selects a part of it.
 LogicalResult PlanMaker::addAlias(Operation *op, Value source) {
   auto base = bases.find(source);
   auto extent = getExtent(cast<MemRefType>(op->getResult(0).getType()));
@@ -288,7 +287,7 @@ LogicalResult PlanMaker::addAlias(Operation *op, Value source) {
   return success();
 }
 
-/// The elements of the memref, which are to have no gaps.
+/// The elements of the memref, which must be contiguous.
 FailureOr<DevicePlan::Place> PlanMaker::getContiguous(Operation *op,
                                                       Value value) {
   auto type = dyn_cast<MemRefType>(value.getType());
@@ -330,7 +329,7 @@ LogicalResult PlanMaker::addLaunch(device::LaunchOp op) {
     if (base == bases.end())
       return op.emitError("found an operand of ")
              << operand.getType() << ", expected memory of `main`";
-    // Kernels know from the type where behind the base their elements are.
+    // Kernels know the offset of their elements from the type.
     record.places.push_back(base->second);
   }
   DevicePlan::Kernel &kernel = plan.kernels[record.kernel];
@@ -373,7 +372,7 @@ LogicalResult PlanMaker::addFill(linalg::FillOp op) {
   }
   unsigned width = llvm::alignTo(bits.getBitWidth(), 8);
   bits = bits.zext(width);
-  // Two equal halves are half as much.
+  // Reduces a value of two equal halves to one half.
   while (width > 32 && width % 16 == 0 && bits.isSplat(width / 2)) {
     width /= 2;
     bits = bits.trunc(width);
@@ -441,7 +440,8 @@ LogicalResult PlanMaker::addWait(runtime::ReduceWaitOp op) {
   return success();
 }
 
-/// No record launches them: ranks do, where their devices reduce.
+/// Adds kernels that no record launches: ranks launch them if their devices
+/// reduce.
 void PlanMaker::addRankKernels() {
   if (plan.reductions.empty())
     return;
@@ -458,7 +458,7 @@ void PlanMaker::addRankKernels() {
 }
 
 //===----------------------------------------------------------------------===//
-// All of it
+// The whole plan
 //===----------------------------------------------------------------------===//
 
 static LogicalResult refuse(Operation *op) {
@@ -466,7 +466,8 @@ static LogicalResult refuse(Operation *op) {
                        "convert-groups-to-gpu leaves them");
 }
 
-/// Whether it is loaded for reductions alone, which say where it is.
+/// True if the value is only loaded as a condition of reductions, which refer
+/// to its location.
 static bool isCondition(memref::LoadOp load) {
   return !load->use_empty() &&
          llvm::all_of(load->getUsers(), [](Operation *user) {
@@ -502,7 +503,7 @@ LogicalResult PlanMaker::addOp(Operation *op) {
       .Case([&](linalg::FillOp fill) { return addFill(fill); })
       .Case([&](runtime::ReduceStartOp start) { return addStart(start); })
       .Case([&](runtime::ReduceWaitOp wait) { return addWait(wait); })
-      // Sizes are checked by who calls.
+      // The caller checks sizes.
       .Case([&](memref::LoadOp load) {
         return isCondition(load) ? success() : refuse(op);
       })

@@ -1,4 +1,4 @@
-//===- MemoryFigures.cpp - What memory a model takes ----------------------===//
+//===- MemoryFigures.cpp - Memory of a model ------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ using namespace mlir;
 namespace mp {
 
 //===----------------------------------------------------------------------===//
-// What is taken
+// Memory that the model needs
 //===----------------------------------------------------------------------===//
 
 int64_t MemoryFigures::getTotal() const {
@@ -31,7 +31,7 @@ int64_t MemoryFigures::getTotal() const {
   return int64_t(std::min<uint64_t>(total, INT64_MAX));
 }
 
-/// Nothing where a size is unknown.
+/// The size of a value; 0 if unknown.
 static int64_t getBytes(const ProgramValue &value) {
   uint64_t bytes = getElementBytes(value.kind);
   for (int64_t size : value.sizes)
@@ -64,10 +64,10 @@ FailureOr<MemoryFigures> getMemoryFigures(ModuleOp module, DeviceKind device,
 }
 
 //===----------------------------------------------------------------------===//
-// What there is
+// Memory of the machine
 //===----------------------------------------------------------------------===//
 
-/// Of the first device.
+/// The memory of the first device.
 static llvm::Expected<int64_t> askDriver(const mp_driver &driver) {
   void *context = nullptr;
   int32_t device = 0;

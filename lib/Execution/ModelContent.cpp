@@ -1,14 +1,13 @@
-//===- ModelContent.cpp - What of a model code depends on -----------------===//
+//===- ModelContent.cpp - Identifies a model for the code cache -----------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The model is written down in a form that nothing else has, and hashed. What
-// is written twice - attributes, types, values - has a number from its first
-// appearance on. Lists begin with their lengths, and what can be one of several
-// kinds with its kind.
+// The model is serialized in an unambiguous form and hashed. Attributes, types
+// and values get a number at their first appearance. Lists begin with their
+// lengths, and variants with their kind.
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,7 +77,8 @@ private:
   llvm::DenseMap<Type, uint32_t> types;
   llvm::DenseMap<Value, uint32_t> values;
   llvm::DenseMap<Block *, uint32_t> blocks;
-  /// Of ops in one graph or function, whose opsets say what they mean.
+  /// Numbers of ops within one graph or function, whose opsets define their
+  /// meaning.
   llvm::DenseMap<std::pair<const void *, Operation *>, uint32_t> opNames;
   Operation *scope = nullptr;
   /// Attributes that are resources or have some in them.
@@ -141,7 +141,7 @@ void ModelContent::Writer::add(DenseElementsAttr elements) {
   addText({elements.getRawData().data(), elements.getRawData().size()});
 }
 
-/// The name of its kind, and what it is made of.
+/// Writes the name of the attribute's class and its parts.
 void ModelContent::Writer::addParts(Attribute attribute) {
   addKind(Kind::Parts);
   addText(attribute.getAbstractAttribute().getName());
@@ -225,7 +225,7 @@ void ModelContent::Writer::add(Attribute attribute) {
   hasResource |= outer;
 }
 
-/// The resources in `holder` are read by what lowers it.
+/// The resources in `holder` are read by its lowering.
 void ModelContent::Writer::addContents(Attribute holder) {
   holder.walk([&](Attribute part) {
     if (isa<DenseResourceElementsAttr>(part))
@@ -280,7 +280,7 @@ void ModelContent::Writer::add(ArrayRef<FormalParameter> parameters) {
   }
 }
 
-/// Of domains that ONNX does not know, a file may say anything.
+/// Schemas of domains outside of ONNX may come from files and contain anything.
 void ModelContent::Writer::add(const OpSchema &schema) {
   addNumber(schema.since);
   add(schema.inputs);
@@ -335,7 +335,7 @@ llvm::BLAKE3Result<> ModelContent::Writer::finish() {
   addNumber(read.size());
   for (Attribute attribute : read) {
     addNumber(content.numbers.lookup(attribute));
-    // Without elements, lowering says what is wrong.
+    // If elements are missing, lowering reports it.
     auto elements = cast<DenseResourceElementsAttr>(attribute);
     if (AsmResourceBlob *blob = elements.getRawHandle().getBlob())
       addText({blob->getData().data(), blob->getData().size()});

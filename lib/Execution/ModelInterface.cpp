@@ -1,4 +1,4 @@
-//===- ModelInterface.cpp - What a compiled model takes and gives ---------===//
+//===- ModelInterface.cpp - Inputs and outputs of a model -----------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ using namespace mlir;
 
 namespace mp {
 
-/// What mp-bind-arguments says of a value; absent if it did not.
+/// Reads the description of a value by mp-bind-arguments; absent if invalid.
 static std::optional<ProgramValue> readValue(DictionaryAttr description) {
   ProgramValue value;
   if (auto name = description.getAs<StringAttr>(mark::name))
@@ -48,8 +48,8 @@ static FailureOr<Tensor> readConstant(ModuleOp module,
                          [&] { return module.emitError("a constant: "); });
 }
 
-/// The values of the module's attribute `name`; a failure where there is none,
-/// or another one than mp-bind-arguments writes.
+/// Reads the values of the module's attribute `name`. Fails if it is missing or
+/// is not as mp-bind-arguments writes it.
 static FailureOr<std::vector<ProgramValue>> readValues(ModuleOp module,
                                                        StringRef name) {
   std::vector<ProgramValue> values;

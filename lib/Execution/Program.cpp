@@ -18,11 +18,11 @@ using namespace mlir;
 
 namespace mp {
 
-/// Where the call of this thread keeps its times.
+/// The array for the times of this thread's current call.
 static thread_local int64_t *currentTimes = nullptr;
 
-/// What `runtime.stamp` calls: not of the run-time library, as there are no
-/// stamps in files.
+/// The target of `runtime.stamp`. It is not in the run-time library because
+/// code in files has no stamps.
 static void keepTime(int64_t number) {
   currentTimes[number] = std::chrono::steady_clock::now().time_since_epoch() /
                          std::chrono::nanoseconds(1);
@@ -33,7 +33,7 @@ struct Program::Impl {
   CompileFigures figures;
   bool inPlace = false;
   int64_t callNumber = 0;
-  /// What calls keep for later ones.
+  /// Slots for values that calls keep.
   std::vector<void *> kept;
   LinkedCode code;
   mp_model entry = nullptr;
@@ -80,7 +80,7 @@ CompileFigures &Program::getFigures() { return impl->figures; }
 //===----------------------------------------------------------------------===//
 
 #ifdef __x86_64__
-/// Of the compiler's run-time library: what stands for conversions that the
+/// Functions of the compiler's run-time library for conversions that the
 /// processor has no instruction for.
 #define MP_CONVERSIONS(X) X(__extendhfsf2) X(__truncsfhf2) X(__truncdfhf2)
 #define MP_DECLARE(NAME) extern "C" void NAME();
@@ -90,8 +90,9 @@ MP_CONVERSIONS(MP_DECLARE)
 #define MP_CONVERSIONS(X)
 #endif
 
-/// What code refers to: the library's functions, and the constants. Where this
-/// is a part of a library, what that is linked with is not for all to see.
+/// Defines the symbols that code refers to: functions of the library and
+/// constants. If this is part of a shared library, its own dependencies may not
+/// be globally visible.
 static LinkedCode::Symbols getSymbols(ArrayRef<Tensor> constants) {
   LinkedCode::Symbols symbols;
 #define MP_CODE_FUNCTION(NAME)                                                 \
@@ -181,7 +182,7 @@ llvm::Error Program::Impl::completeInput(unsigned index, Tensor &input) const {
       describeType(value.kind, value.sizes));
 }
 
-/// By the processor.
+/// Runs on the processor.
 llvm::Error Program::Impl::run(MutableArrayRef<Tensor> inputs,
                                SmallVectorImpl<Tensor> &results) {
   std::vector<mp_tensor> arguments(inputs.size());

@@ -21,20 +21,20 @@ namespace mp {
 
 namespace {
 
-/// Where the elements of a constant are.
+/// The location of a constant's elements.
 enum class Source : uint8_t {
-  /// There are none.
+  /// The constant has no elements.
   Nowhere,
   /// In an attribute of the model.
   Model,
   /// Packed in the fields of a tensor of the model.
   Packed,
-  /// Beside the code.
+  /// Stored with the code.
   Here
 };
 } // namespace
 
-/// One without elements has no data either.
+/// False for a tensor without elements, which has no data.
 static bool isThere(const Tensor &tensor) {
   return tensor.getKind() != ElementKind::Undefined;
 }
@@ -75,8 +75,8 @@ private:
   const ProgramCode &code;
   const ModelContent &content;
   std::string bytes;
-  /// Hashes of what is packed in the model, by which it is found; made when it
-  /// is first asked for.
+  /// Maps hashes of packed constants of the model to attributes; made on first
+  /// use.
   std::optional<std::map<llvm::BLAKE3Result<>, uint32_t>> packed;
 };
 
@@ -148,7 +148,7 @@ void CodeWriter::add(ArrayRef<TypedAttr> values, ArrayRef<Tensor> tensors) {
 }
 
 llvm::Expected<std::string> CodeWriter::write(ModuleOp module) {
-  // Tensors that nothing uses may be anything.
+  // Errors of unused tensors do not matter.
   ScopedDiagnosticHandler quiet(module.getContext(),
                                 [](Diagnostic &) { return success(); });
   const ModelInterface &interface = code.interface;
@@ -184,8 +184,8 @@ llvm::Expected<std::string> packCode(const ProgramCode &code, ModuleOp module,
 
 namespace {
 
-/// Reads that find less than they need, or what cannot be, make it fail; what
-/// they give then is zero.
+/// Reads values from untrusted bytes. A read that finds too few bytes or
+/// invalid values marks the reader as failed and returns zero.
 class CodeReader {
 public:
   CodeReader(StringRef bytes, const ModelContent &content)
@@ -196,7 +196,7 @@ public:
 private:
   uint64_t getNumber();
   uint64_t getNumber(uint64_t most);
-  /// A length of a list whose entries take at least `entryBytes`.
+  /// Reads the length of a list whose entries take at least `entryBytes`.
   uint64_t getCount(uint64_t entryBytes = sizeof(uint64_t)) {
     return getNumber(rest.size() / entryBytes);
   }
@@ -252,7 +252,7 @@ SmallVector<int64_t, 4> CodeReader::getSizes() {
   SmallVector<int64_t, 4> sizes(getCount());
   for (int64_t &size : sizes) {
     size = int64_t(getNumber());
-    // -1 where it is known only at run time.
+    // -1 for sizes that are known only at run time.
     isGood &= size >= -1;
   }
   return sizes;
@@ -325,7 +325,7 @@ std::vector<Tensor> CodeReader::getTensors() {
 }
 
 llvm::Expected<ProgramCode> CodeReader::read() {
-  // Compiling says what is wrong with the model.
+  // Diagnostics are dropped here, since compiling reports errors of the model.
   ScopedDiagnosticHandler quiet(content.getLocation(0).getContext(),
                                 [](Diagnostic &) { return success(); });
   ProgramCode code;
@@ -355,7 +355,7 @@ llvm::Expected<ProgramCode> CodeReader::read() {
       rest.empty() && interface.defaults.size() == interface.inputs.size();
   for (auto [input, value] : llvm::zip(interface.inputs, interface.defaults))
     isGood &= input.hasDefault == isThere(value);
-  // The plan itself is checked by who loads it.
+  // The plan itself is checked when it is loaded.
   isGood &= code.plan.empty() == (code.device == DeviceKind::CPU);
   if (!isGood)
     return llvm::createStringError("the code of a model is damaged");

@@ -1,4 +1,4 @@
-//===- ConvertOptions.cpp - What is to be done to a model -----------------===//
+//===- ConvertOptions.cpp - Options for converting a model ----------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,7 +29,7 @@ ConvertFlags::ConvertFlags(FlagTable &table, ConvertOptions &options)
   addExplanations();
 }
 
-/// What is read, written and checked.
+/// Flags for input, output and checks.
 void ConvertFlags::addFiles() {
   static constexpr std::pair<StringRef, Format> formats[] = {
       {"onnx", Format::ONNX},   {"onnxtext", Format::ONNXText},
@@ -173,11 +173,11 @@ Error ConvertFlags::completeCode() {
   return Error::success();
 }
 
-/// What is done to the model.
+/// Completes the options for converting the model.
 Error ConvertFlags::completeConversion() {
-  // A policy or a file for Gaudi says what --mixed-bf16 would say.
+  // A policy or a file for Gaudi implies --mixed-bf16.
   bool isMixed = precision.isMixed() || options.printConfig;
-  // Sizes are for what runs the model as well.
+  // Sizes are also used by programs that run the model.
   bool needsMixed =
       !options.dims.empty() && !set.isGiven("verify") && !isCode(options.emit);
   if (needsMixed && !isMixed)
@@ -195,7 +195,7 @@ Error ConvertFlags::completeConversion() {
   return failed;
 }
 
-/// What is read and what is written.
+/// Completes the options for output.
 Error ConvertFlags::completeOutput() {
   if (options.output == "-")
     options.output.clear();
@@ -223,7 +223,7 @@ Error ConvertOptions::checkOutputName(Format from) const {
   std::string hint = code.empty()
                          ? suggestNearest(suffix, known)
                          : ("; did you mean --emit=" + code + "?").str();
-  // mlir-opt writes text of MLIR whatever the name is.
+  // mlir-opt writes MLIR text for any name.
   if (isMLIR(from) && hint.empty())
     return Error::success();
   return createStringError("-o: expected a name that ends in " +

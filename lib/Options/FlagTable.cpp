@@ -1,4 +1,4 @@
-//===- FlagTable.cpp - What a program or a call may be asked for ----------===//
+//===- FlagTable.cpp - The table of flags ---------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,7 +34,7 @@ static std::string enumerate(ArrayRef<std::string> words) {
 // Rows
 //===----------------------------------------------------------------------===//
 
-/// What messages call a value that help calls `value`.
+/// The phrase used in messages for a value that help calls `value`.
 static StringRef describeValue(StringRef value) {
   return StringSwitch<StringRef>(value)
       .Case("FILE", "a file name")
@@ -64,7 +64,7 @@ Flag &FlagTable::add(StringRef name, bool &to, StringRef help) {
   return addRow(std::move(row));
 }
 
-/// A text that must not be empty.
+/// Sets a text that must not be empty.
 template <typename T>
 static Flag makeText(StringRef name, T &to, StringRef help, StringRef value) {
   Flag row{name.str(), value.str(), help.str(), "", ""};
@@ -91,7 +91,7 @@ Flag &FlagTable::add(StringRef name, double &to, StringRef help, double least) {
     expected += " of at least " + formatv("{0}", least).str();
   Flag row{name.str(), "X", help.str(), "", expected};
   row.set = [&to, least](StringRef text) {
-    // Without a bound here, who asks for it has more to say.
+    // Without a bound, the users of the value check its range.
     return !text.getAsDouble(to) &&
            (least == -HUGE_VAL || (std::isfinite(to) && to >= least));
   };
@@ -180,7 +180,7 @@ Flag &FlagTable::addOptional(StringRef name, std::string &to, StringRef help,
   });
 }
 
-/// The one spelling of "batch_size", "Batch-Size" and "batch-size".
+/// The canonical spelling of "batch_size", "Batch-Size" and "batch-size".
 static std::string unify(StringRef name) {
   std::string text = name.lower();
   llvm::replace(text, '_', '-');
@@ -202,7 +202,7 @@ Flag *FlagTable::find(StringRef name) {
   auto found = llvm::find_if(flags, [&](const Flag &flag) {
     return flag.name == name || llvm::is_contained(flag.synonyms, name);
   });
-  // A letter's case is all that it has.
+  // Names of one letter are case-sensitive.
   if (found == flags.end() && name.size() > 1)
     found = llvm::find_if(flags, [&, name = unify(name)](const Flag &flag) {
       return flag.name == name || llvm::is_contained(flag.synonyms, name) ||
@@ -264,8 +264,8 @@ Error FlagTable::count(Flag &flag) {
   return Error::success();
 }
 
-/// The choice that the value stands for: one in letters of the other case, or
-/// of another program; else the value.
+/// Returns the choice that the value means: it may differ in case, or be a word
+/// of another program. Returns the value itself if there is none.
 static StringRef findChoice(const Flag &flag, StringRef value) {
   if (llvm::is_contained(flag.choices, value))
     return value;

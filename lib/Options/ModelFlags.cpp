@@ -1,4 +1,4 @@
-//===- ModelFlags.cpp - How a model is read and compiled ------------------===//
+//===- ModelFlags.cpp - Flags to read and compile a model -----------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,7 @@ using llvm::Expected;
 
 namespace mp {
 
-/// Devices by their names are for estimates.
+/// Names of device models are only valid for estimates.
 void ModelFlags::addDevice(FlagTable &flags) {
   Flag &row =
       addDeviceFlag(flags, "where the model runs", [this](DeviceKind kind) {
@@ -134,7 +134,7 @@ ModelOptions ModelFlags::getModelOptions(MessageFn onMessage) const {
   return options;
 }
 
-/// Before the precision of the model is decided: states are fp32.
+/// Called before the precision of the model is decided, since states are fp32.
 llvm::Error ModelFlags::takeStates(Model &model,
                                    const MessageFn &onMessage) const {
   auto read = readTensors(states, [&](const Twine &text) {

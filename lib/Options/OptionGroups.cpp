@@ -21,7 +21,7 @@ namespace mp {
 // Precision
 //===----------------------------------------------------------------------===//
 
-/// These are no wishes that need --mixed-bf16 or its like beside them.
+/// Flags that do not require --mixed-bf16 or a similar flag.
 static constexpr StringRef alone[] = {
     "mixed-bf16", "mixed-fp16",  "precision",    "policy",
     "emulate",    "raise-opset", "gaudi-config", "dim"};
@@ -124,7 +124,8 @@ Error PrecisionFlags::check(MixedPrecisionRequest &request,
 // Training
 //===----------------------------------------------------------------------===//
 
-/// Of a list for messages, "a, b, c:NAME": what a value may be or begin with.
+/// Splits a list for messages, "a, b, c:NAME", into values or prefixes of
+/// values.
 static std::vector<std::string> splitNames(StringRef names) {
   SmallVector<StringRef> parts;
   names.split(parts, ", ");
@@ -200,7 +201,7 @@ Error TrainingFlags::check(bool isMixed) const {
   if (train && request.loss.empty() && !ofStep.empty())
     return error("--" + ofStep + " needs --loss: without it the " +
                  "model's training_info says what is done");
-  // Zero would be no bound.
+  // A bound of zero is not valid.
   for (auto [flag, bound] : {std::pair("clip-norm", request.clipNorm),
                              std::pair("clip-value", request.clipValue)})
     if (flags.isGiven(flag) && bound == 0)
@@ -239,7 +240,7 @@ CodeFlags::CodeFlags(FlagTable &flags, CodeOptions &options) : flags(flags) {
             "FILE");
 }
 
-/// What --target is depends on --device.
+/// The meaning of --target depends on --device.
 Error CodeFlags::checkTarget(CodeOptions &options) const {
   if (options.device == DeviceKind::CPU) {
     options.target.triple = target;

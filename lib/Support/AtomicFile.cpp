@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All names are relative to the open folder of the target, so that nothing
-// that happens to paths meanwhile leads anywhere else.
+// All names are relative to the open folder of the target, so that concurrent
+// changes of paths cannot redirect the file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,8 +44,9 @@ Error AtomicFile::failNow() const { return fail(errnoAsErrorCode()); }
 
 namespace {
 
-/// While it lives, signals that would end the process wait. Not by a mask: a
-/// signal goes to any thread. One at a time: what it changes is the process's.
+/// Delays signals that would end the process. A signal mask would not suffice,
+/// since a signal may go to any thread. Only one may exist at a time, since it
+/// changes the state of the process.
 class SignalDelay {
 public:
   SignalDelay();
@@ -102,7 +103,7 @@ Error AtomicFile::openTemporary() {
       ::openat(folder->get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC,
                S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH);
   descriptor = Descriptor(number);
-  // Without /proc there would be no way to name it.
+  // Naming an unnamed file requires /proc.
   if (!descriptor.isOpen() || ::access(getProcPath(descriptor).c_str(), F_OK) ||
       ::flock(number, LOCK_EX | LOCK_NB)) {
     descriptor.close();
@@ -117,8 +118,8 @@ Error AtomicFile::openTemporary() {
   return Error::success();
 }
 
-/// Who cleans up locks first: a file that is gone or locked by then was taken
-/// for a leftover.
+/// A process that cleans up locks files first, so a new file that is removed or
+/// locked was mistaken for a leftover.
 Error AtomicFile::openNamed() {
   for (int tries = 0; tries < 100; ++tries) {
     temporary = chooseTemporary();
@@ -148,7 +149,8 @@ void AtomicFile::forgetTemporary() {
   temporary.clear();
 }
 
-/// Gives a file without a name its temporary one: only names can be renamed.
+/// Gives an unnamed file its temporary name, since only named files can be
+/// renamed.
 Error AtomicFile::expose() {
   if (!temporary.empty())
     return Error::success();
@@ -170,7 +172,8 @@ Error AtomicFile::expose() {
 // AtomicFile
 //===----------------------------------------------------------------------===//
 
-/// What a link in place of an output means, even if that is not there yet.
+/// The target of a link in place of an output, even if the target does not
+/// exist yet.
 static std::string followLinks(StringRef path) {
   SmallString<256> current(path);
   for (int hops = 0; hops < 40; ++hops) {
@@ -200,7 +203,7 @@ AtomicFile::create(StringRef path, LeftoverFn onLeftover) {
     return file->failNow();
   if (exists && S_ISDIR(status.st_mode))
     return file->fail(std::make_error_code(std::errc::is_a_directory));
-  // A device or a pipe is written to, never replaced.
+  // Devices and pipes are written to and never replaced.
   if (exists && !S_ISREG(status.st_mode)) {
     file->direct = true;
     file->descriptor = Descriptor(
@@ -273,7 +276,8 @@ AtomicFile::~AtomicFile() {
 
 Expected<int> AtomicFile::setLength(uint64_t length) {
   stream->flush();
-  // Where room cannot be had in advance, a full disk is met while writing.
+  // If space cannot be reserved in advance, a full disk is noticed while
+  // writing.
   if (length && !::fallocate(descriptor.get(), 0, 0, off_t(length)))
     return descriptor.get();
   if (length && errno != EOPNOTSUPP && errno != ENOSYS)
@@ -283,8 +287,8 @@ Expected<int> AtomicFile::setLength(uint64_t length) {
   return descriptor.get();
 }
 
-/// fsync waits in a state that no signal ends. By then, the disk has all but
-/// the last of the file.
+/// fsync waits in a state that signals cannot end. When it is called, most of
+/// the file is already on the disk.
 Error AtomicFile::syncData() {
   constexpr off_t window = 8 << 20, ahead = 4 * window;
   struct stat status;
@@ -322,8 +326,8 @@ bool AtomicFile::hasContent(StringRef content) const {
   return own && (*own)->getBuffer() == content;
 }
 
-/// Takes a name that nothing has; one that something has got meanwhile is no
-/// error.
+/// Creates the name if it does not exist. If another process has created it in
+/// the meantime, that is not an error.
 Error AtomicFile::placeNew() {
   std::string path = folder->getPath(name);
   sys::RemoveFileOnSignal(path);
@@ -361,7 +365,7 @@ Error AtomicFile::place() {
   }
   if (!temporary.empty())
     forgetTemporary();
-  // Models may have more data files than a process may have open.
+  // Models may have more data files than the limit of open files of a process.
   stream.reset();
   descriptor.close();
   return Error::success();
@@ -397,7 +401,7 @@ Error commitTogether(ArrayRef<AtomicFile *> parts, AtomicFile &main,
   const std::string temporary = main.temporary, name = main.name;
   {
     SignalDelay delay;
-    // An old main that has data of its own stays until these are gone.
+    // An old main file that has its own data stays until these are removed.
     bool isExchanged =
         !obsolete.empty() && !::renameat2(folder, temporary.c_str(), folder,
                                           name.c_str(), RENAME_EXCHANGE);
@@ -425,7 +429,7 @@ Error commitTogether(ArrayRef<AtomicFile *> parts, AtomicFile &main,
   }
   if (undead.empty())
     return error ? main.fail(error) : Error::success();
-  // The old main stays, for the next run to know what to remove.
+  // The old main file stays, so that the next run knows which files to remove.
   if (!main.temporary.empty())
     main.forgetTemporary();
   return createStringError("cannot remove '" + undead +

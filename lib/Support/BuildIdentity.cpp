@@ -1,4 +1,4 @@
-//===- BuildIdentity.cpp - Which build of the program this is -------------===//
+//===- BuildIdentity.cpp - Identifies the build of this program -----------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,8 @@ using namespace llvm;
 
 namespace mp {
 
-/// The descriptor of the note GNU's linkers write; empty if there is none.
+/// The descriptor of the build id note written by GNU's linkers; empty if there
+/// is none.
 static StringRef findBuildId(const dl_phdr_info &object) {
   for (unsigned index = 0; index < object.dlpi_phnum; ++index) {
     const auto &header = object.dlpi_phdr[index];
@@ -44,7 +45,7 @@ static StringRef findBuildId(const dl_phdr_info &object) {
   return "";
 }
 
-/// Whether this function is a part of it.
+/// True if this function is part of the object.
 static bool hasCode(const dl_phdr_info &object) {
   auto here = reinterpret_cast<uintptr_t>(&hasCode);
   return llvm::any_of(ArrayRef(object.dlpi_phdr, object.dlpi_phnum),
@@ -66,8 +67,7 @@ struct Identity {
 
 void Identity::add(const dl_phdr_info &object) {
   StringRef name = object.dlpi_name;
-  // A process that has loaded this as a library has much else that says nothing
-  // of it.
+  // Other objects in a process that has loaded this as a library do not matter.
   StringRef base = sys::path::filename(name);
   if (!hasCode(object) && !base.starts_with("libMLIR") &&
       !base.starts_with("libLLVM"))
@@ -78,7 +78,7 @@ void Identity::add(const dl_phdr_info &object) {
     hash.update(id);
     return;
   }
-  // The program itself has no name.
+  // The program itself has an empty name.
   auto file = MemoryBuffer::getFile(name.empty() ? "/proc/self/exe" : name,
                                     /*IsText=*/false,
                                     /*RequiresNullTerminator=*/false);

@@ -1,4 +1,4 @@
-//===- CacheFolder.cpp - Where this machine's findings are kept -----------===//
+//===- CacheFolder.cpp - The user's folder for caches ---------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -41,8 +41,8 @@ struct FileSystem {
 };
 } // namespace
 
-/// What Linux calls file systems of other machines. 9p is none of them: it is
-/// also what the disks of some containers and virtual machines look like.
+/// Linux's identifiers of network file systems. 9p is not included, since it is
+/// also used for the disks of some containers and virtual machines.
 static constexpr FileSystem networkFileSystems[] = {
     {0x00006969, "NFS"},    {0x0000517b, "SMB"},   {0xff534d42, "CIFS"},
     {0xfe534d42, "SMB2"},   {0x73757245, "Coda"},  {0x5346414f, "AFS"},
@@ -51,8 +51,8 @@ static constexpr FileSystem networkFileSystems[] = {
     {0x19830326, "BeeGFS"}, {0xaad7aaea, "PanFS"}, {0x20030528, "OrangeFS"},
     {0x0000564c, "NCP"}};
 
-/// The name of the file system that `device` has in the text of
-/// /proc/self/mountinfo; empty if it has none there.
+/// The type of the file system of `device` in the text of /proc/self/mountinfo;
+/// empty if it is not listed.
 static StringRef findMountType(StringRef mounts, dev_t device) {
   std::string wanted =
       (Twine(major(device)) + ":" + Twine(minor(device))).str();
@@ -67,8 +67,8 @@ static StringRef findMountType(StringRef mounts, dev_t device) {
   return "";
 }
 
-/// FUSE is any file system that a program makes. Those known to be local are
-/// disks of other systems, and the layers of containers.
+/// FUSE may be any file system that a program implements. Only disks of other
+/// systems and the layers of containers are known to be local.
 static bool isLocalFuse(const struct stat &status) {
   auto mounts = MemoryBuffer::getFileAsStream("/proc/self/mountinfo");
   StringRef type =

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// LLVM's YAML parser is lazy: what it has not been asked for it has not read,
-// so the limits here hold for it too. JSON takes the same way, for its lines,
-// after a check that YAML's liberties are not used.
+// LLVM's YAML parser is lazy: it does not read nodes before they are requested,
+// so the limits here apply to it, too. JSON is parsed in the same way to get
+// line numbers, after a check that it does not use YAML's extensions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -191,7 +191,7 @@ bool TreeBuilder::buildMap(yaml::MappingNode &map, ConfigNode &result,
       return fail(key.line, "key '" + key.text + "' is there twice");
     result.entries.push_back({key.text, key.line, {}});
     yaml::Node *value = entry.getValue();
-    // The parser has no place for what is absent.
+    // The parser has no line number for absent values.
     if (isa_and_nonnull<yaml::NullNode>(value))
       result.entries.back().value.line = key.line;
     else if (!build(value, result.entries.back().value, depth + 1))
@@ -213,7 +213,7 @@ Expected<ConfigNode> TreeBuilder::build() {
   return createStringError(message);
 }
 
-/// LLVM's parser takes tabs for spaces, and others refuse them.
+/// LLVM's parser treats tabs as spaces, which other parsers refuse.
 static Error checkIndentation(StringRef text, StringRef file) {
   unsigned line = 1;
   for (StringRef rest = text; !rest.empty(); ++line) {
@@ -244,7 +244,7 @@ Expected<ConfigNode> parseJSON(StringRef text, StringRef file) {
     return checked.takeError();
   if (Error failed = checkYAMLBounds(*checked, file, maxDepth))
     return failed;
-  // First: it limits the depth, which the JSON parser does not.
+  // Built first, since it limits the depth, which the JSON parser does not.
   Expected<ConfigNode> tree = TreeBuilder(*checked, file).build();
   if (!tree)
     return tree;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// openat2 where the kernel has it (Linux 5.6) and a sandbox does not forbid
-// it; else one openat a component, each of which refuses links.
+// Uses openat2 if the kernel has it (Linux 5.6) and no sandbox forbids it.
+// Otherwise uses one openat per path component, each of which refuses links.
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,7 +78,7 @@ static ErrorOr<Descriptor> openAt(int folder, const std::string &name,
   if (number >= 0)
     return Descriptor(number);
   int error = errno;
-  // With O_DIRECTORY, a link is first of all no folder.
+  // With O_DIRECTORY, a link gives ENOTDIR instead of ELOOP.
   struct stat status;
   if (error == ENOTDIR &&
       !::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) &&
@@ -87,13 +87,13 @@ static ErrorOr<Descriptor> openAt(int folder, const std::string &name,
   return std::error_code(error, std::generic_category());
 }
 
-/// Absent if there is no openat2 here.
+/// Absent if openat2 is not available.
 static std::optional<ErrorOr<Descriptor>>
 openBeneath(int folder, const std::string &name, int flags) {
   struct open_how how = {};
   how.flags = unsigned(flags | O_NOFOLLOW | O_CLOEXEC);
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  // EAGAIN: something on the way was renamed meanwhile.
+  // EAGAIN: a component was renamed concurrently.
   for (int tries = 0; tries < 100; ++tries) {
     long number =
         ::syscall(SYS_openat2, folder, name.c_str(), &how, sizeof(how));
@@ -173,7 +173,7 @@ std::error_code Directory::sync() const {
   ErrorOr<Descriptor> self = openAt(get(), ".", O_RDONLY | O_DIRECTORY);
   if (!self)
     return self.getError();
-  // Some file systems have nothing to sync here and say so.
+  // Some file systems do not support syncing a folder and return an error.
   if (::fsync(self->get()) && errno != EINVAL && errno != ENOTSUP)
     return errnoAsErrorCode();
   return {};

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Who writes holds a lock of the folder, so that the bound holds however many
-// want to. Readers need none: files come whole, and stay as they are for those
-// who have opened them. A file that is being written has no name where the file
-// system can do that; else it has a temporary one, and is locked.
+// Writers lock the folder, so that the size limit holds for any number of
+// processes. Readers need no lock: files appear completely, and open files do
+// not change. A file that is being written has no name if the file system
+// supports that; otherwise it has a temporary name and is locked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ using namespace llvm;
 
 namespace mp {
 
-/// In the names of files that are not complete.
+/// Part of the names of incomplete files.
 static constexpr StringLiteral temporaryBase = "kept";
 
 Expected<FileCache> FileCache::open(StringRef path, StringRef suffix,
@@ -54,8 +54,8 @@ void FileCache::remove(StringRef key) const {
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// All of a file, not mapped: nothing changes what has been read. Null if that
-/// fails, or there is less than there was to be.
+/// Reads a whole file without mapping it, so that its content cannot change
+/// later. Null if that fails or the file is shorter than `size`.
 static std::unique_ptr<MemoryBuffer> readAll(int file, uint64_t size) {
   auto buffer = WritableMemoryBuffer::getNewUninitMemBuffer(size);
   if (!buffer)
@@ -80,7 +80,7 @@ std::unique_ptr<MemoryBuffer> readKeptFile(const Directory &folder,
     return nullptr;
   };
   if (!file) {
-    // A link, or what may not be read, is in the way.
+    // The name is taken by a link or by an unreadable file.
     bool isInTheWay =
         file.getError() == std::errc::too_many_symbolic_link_levels ||
         file.getError() == std::errc::permission_denied;
@@ -125,7 +125,7 @@ static uint64_t getBytes(const struct stat &status) {
   return std::max(uint64_t(status.st_blocks) * 512, uint64_t(status.st_size));
 }
 
-/// Removes files until there is room for another one of `bytes`.
+/// Removes files until another one of `bytes` bytes fits.
 void FileCache::makeRoom(uint64_t bytes) const {
   removeLeftovers(folder, temporaryBase, nullptr);
   ErrorOr<std::vector<std::string>> names = folder.list();
@@ -193,7 +193,7 @@ std::error_code FileCache::write(StringRef name,
   else if (!error)
     failed = ::renameat(folder.get(), temporary.c_str(), folder.get(),
                         name.str().c_str());
-  // Who was faster has kept the same.
+  // Another process has stored the same content in the meantime.
   if (failed && errno != EEXIST)
     error = errnoAsErrorCode();
   if (!temporary.empty() && (failed || error))
@@ -201,7 +201,8 @@ std::error_code FileCache::write(StringRef name,
   return error;
 }
 
-/// The folder, locked by this process; not open if others have it for too long.
+/// Opens the folder and locks it; not open if other processes hold the lock for
+/// too long.
 static Descriptor lockFolder(const Directory &folder) {
   constexpr int tries = 100;
   constexpr useconds_t pause = 20000;
@@ -218,7 +219,7 @@ static Descriptor lockFolder(const Directory &folder) {
 }
 
 Error FileCache::store(StringRef key, ArrayRef<StringRef> parts) const {
-  // What a file takes is rounded up to blocks.
+  // The size of a file is rounded up to blocks.
   uint64_t bytes = 1 << 12;
   for (StringRef part : parts)
     bytes += part.size();

@@ -1,4 +1,4 @@
-//===- FileContent.cpp - Files made block by block, side by side ----------===//
+//===- FileContent.cpp - Files made block by block in parallel ------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -63,7 +63,7 @@ static int writeAt(int descriptor, uint64_t offset, ArrayRef<char> bytes) {
       continue;
     if (written < 0)
       return errno;
-    // A disk that takes nothing and says nothing would hold us for ever.
+    // Writing zero bytes without an error would loop forever.
     if (written == 0)
       return ENOSPC;
     offset += uint64_t(written);
@@ -89,7 +89,7 @@ Expected<uint64_t> writeContent(const FileContent &content, AtomicFile &file,
     hashes[index] = ContentHash::hashBlock({block.get(), count});
     if (int failed = writeAt(*descriptor, begin, {block.get(), count}))
       error = failed;
-    // The disk may start while the next blocks are made.
+    // Writing may start while the next blocks are made.
     else if (count == blockSize)
       ::sync_file_range(*descriptor, off_t(begin), off_t(count),
                         SYNC_FILE_RANGE_WRITE);

@@ -15,14 +15,14 @@ using namespace llvm;
 
 namespace mp {
 
-/// The place after the string that begins at `at`.
+/// The offset after the string that begins at `at`.
 static size_t skipString(StringRef text, size_t at) {
   for (++at; at < text.size() && text[at] != '"'; ++at)
     at += text[at] == '\\';
   return std::min(at + 1, text.size());
 }
 
-/// The key as the parser understands it: escapes have other spellings.
+/// Decodes a key like the parser, since escapes allow several spellings.
 static std::string getKey(StringRef quoted) {
   if (!quoted.contains('\\'))
     return quoted.str();
@@ -34,7 +34,7 @@ static std::string getKey(StringRef quoted) {
 }
 
 Expected<json::Value> parseFlatJSON(StringRef text, unsigned maxDepth) {
-  // The keys of each open object; those of an array stay empty.
+  // The keys of each open object; empty for arrays.
   std::vector<StringSet<>> levels;
   for (size_t at = 0; at < text.size();) {
     char c = text[at];

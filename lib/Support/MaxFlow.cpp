@@ -24,7 +24,7 @@ bool MaxFlow::computeLevels() {
   std::vector<int> queue = {source};
   for (size_t next = 0; next < queue.size(); ++next) {
     int vertex = queue[next];
-    // No path of this phase goes past the sink's level.
+    // Paths of this phase do not go past the sink's level.
     if (levels[sink] >= 0 && levels[vertex] >= levels[sink])
       break;
     for (int edge = heads[vertex]; edge >= 0; edge = edges[edge].next) {
@@ -55,7 +55,7 @@ void MaxFlow::augment(uint64_t budget) {
           keep = i;
       }
       work += path.size();
-      // Go on from the tail of the first edge that is full.
+      // Continue from the tail of the first saturated edge.
       vertex = edges[path[keep] ^ 1].to;
       path.resize(keep);
       continue;
@@ -90,7 +90,7 @@ bool MaxFlow::run(uint64_t budget) {
 }
 
 std::vector<bool> MaxFlow::getLargestSourceSide() const {
-  // All but what can still reach the sink.
+  // All vertices except those that can still reach the sink.
   std::vector<bool> isSource(heads.size(), true);
   std::vector<int> queue = {sink};
   isSource[sink] = false;
@@ -106,7 +106,7 @@ std::vector<bool> MaxFlow::getLargestSourceSide() const {
 }
 
 std::vector<bool> MaxFlow::getSmallestSourceSide() const {
-  // The vertices that the source still reaches.
+  // The vertices that the source can still reach.
   std::vector<bool> isSource(heads.size(), false);
   std::vector<int> queue = {source};
   isSource[source] = true;

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// LLVM's compiler of patterns calls itself for each group and unrolls
-// repetitions, so that 24 characters can take gigabytes. The check here counts
-// the states that the pattern would be unrolled to.
+// LLVM's compiler of patterns is recursive in groups and unrolls repetitions,
+// so that 24 characters may take gigabytes. The check in this file counts the
+// states to which a pattern would be unrolled.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,11 +23,12 @@ using namespace llvm;
 namespace mp {
 
 static constexpr size_t maxGroups = 100;
-/// States of repetitions; each takes about 64 bytes.
+/// The limit of states of repetitions; each takes about 64 bytes.
 static constexpr uint64_t maxStates = 100000;
 
-/// The place after a bracket expression, which begins at `at`. Brackets at its
-/// beginning are members, and `[:alpha:]` and the like are in brackets, too.
+/// The offset after a bracket expression that begins at `at`. Brackets at its
+/// beginning are members, and classes such as `[:alpha:]` contain brackets,
+/// too.
 static size_t skipSet(StringRef text, size_t at) {
   ++at;
   at += text.substr(at).starts_with("^");
@@ -43,7 +44,7 @@ static size_t skipSet(StringRef text, size_t at) {
   return std::min(at + 1, text.size());
 }
 
-/// The most times that the bounds after a `{` allow.
+/// The maximum count allowed by the bounds after a `{`.
 static uint64_t getMaxCount(StringRef text) {
   auto [low, high] = text.split('}').first.split(',');
   unsigned count = 1, other = 1;
@@ -52,9 +53,9 @@ static uint64_t getMaxCount(StringRef text) {
   return std::max({count, other, 1u});
 }
 
-/// Fails for patterns whose compiled form is big or slow.
+/// Fails if the compiled form of the pattern would be big or slow.
 static Error checkStates(StringRef text) {
-  // The states of each open group, and of the last element.
+  // The number of states of each open group, and of the last element.
   SmallVector<uint64_t> groups = {0};
   uint64_t last = 0;
   for (size_t at = 0; at < text.size();) {
@@ -91,7 +92,8 @@ Expected<NameRegex> NameRegex::compile(StringRef text) {
   if (Error failed = checkStates(text))
     return failed;
   std::string problem;
-  // The text itself: "a)(b" is wrong, and parentheses around it hide that.
+  // Check the text without parentheses around it, which would hide the error in
+  // "a)(b".
   if (!llvm::Regex(text).isValid(problem))
     return createStringError(problem);
   return NameRegex(llvm::Regex(("^(" + text + ")$").str()));

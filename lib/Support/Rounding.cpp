@@ -26,7 +26,7 @@ uint16_t roundToFloat16(float value) {
   if (magnitude >= 0x477ff000) // rounds to 2^16 or more
     return uint16_t(sign | 0x7c00);
   if (magnitude < 0x38800000) {
-    // Subnormal: adding 0.5 leaves the rounded result in the low bits.
+    // For subnormals, adding 0.5 leaves the rounded result in the low bits.
     float shifted = bit_cast<float>(magnitude) + 0.5f;
     return uint16_t(sign | (bit_cast<uint32_t>(shifted) - 0x3f000000));
   }
@@ -47,7 +47,8 @@ float widenFloat16(uint16_t bits) {
 }
 
 #if defined(__x86_64__)
-/// The instruction that AVX-512 has for this takes subnormals for zeros.
+/// The instruction of AVX-512 for this treats subnormals as zeros, so it is not
+/// used.
 __attribute__((target("avx2"))) static size_t
 roundWithAVX2(ArrayRef<float> values, uint16_t *to) {
   const __m256i one = _mm256_set1_epi32(1);
@@ -65,7 +66,7 @@ roundWithAVX2(ArrayRef<float> values, uint16_t *to) {
   };
   size_t done = 0;
   for (; done + 16 <= values.size(); done += 16) {
-    // Packing works on halves of registers; the permutation undoes that.
+    // Packing works on halves of registers; the permutation corrects the order.
     __m256i packed = _mm256_packus_epi32(round(values.data() + done),
                                          round(values.data() + done + 8));
     packed = _mm256_permute4x64_epi64(packed, 0xd8);

@@ -17,8 +17,9 @@ using namespace llvm;
 
 namespace mp {
 
-/// Unicode's control characters, and those that only change how others are
-/// shown: marks of direction, separators of lines, byte order marks and tags.
+/// True for Unicode's control characters, and for characters that only change
+/// how others are shown: marks of direction, separators of lines, byte order
+/// marks and tags.
 static bool isHidden(UTF32 c) {
   return c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0x61c || c == 0x200e ||
          c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||

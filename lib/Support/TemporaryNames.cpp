@@ -23,7 +23,7 @@ static constexpr StringLiteral mark = ".mp-opt-";
 static constexpr StringLiteral suffix = ".tmp";
 static constexpr size_t randomSize = 8;
 
-/// Everything before the random part.
+/// The name before the random part.
 static std::string getPrefix(StringRef base, int folder) {
   long limit = ::fpathconf(folder, _PC_NAME_MAX);
   size_t room = (limit > 0 ? size_t(limit) : 255) - 1 - mark.size() -

@@ -12,16 +12,17 @@
 
 namespace mp {
 
-/// A new `.<base>.mp-opt-XXXXXXXX.tmp`, with as much of `base` as the file
-/// system of `folder` can hold.
+/// Makes a name `.<base>.mp-opt-XXXXXXXX.tmp`, with as much of `base` as the
+/// file system of `folder` allows.
 std::string makeTemporaryName(llvm::StringRef base, int folder);
 
-/// Whether `name` is one of these for `base`.
+/// True if `name` is a temporary name for `base`.
 bool isTemporaryName(llvm::StringRef name, llvm::StringRef base, int folder);
 
-/// Removes files of `folder` with such names that nobody has locked, after
-/// `onLeftover` has seen them. Only the user's own: in a folder of many users
-/// anyone may leave anything. What cannot be removed stays.
+/// Removes files of `folder` with temporary names that no process has locked,
+/// after calling `onLeftover`. Only files of the current user are removed,
+/// since others may leave files with any content in a shared folder. Files that
+/// cannot be removed stay.
 void removeLeftovers(const Directory &folder, llvm::StringRef base,
                      AtomicFile::LeftoverFn onLeftover);
 

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// LLVM's parser calls itself for each comma that follows another one, and for
-// each mark of a document's end. Two checks prevent that. The first one knows
-// no context, so that no text can mislead it: it counts commas and marks with
-// nothing but blanks and comments between them. The second one follows quotes,
-// comments and brackets as YAML has them, and finds empty entries.
+// LLVM's parser recurses for each comma that follows another one, and for each
+// mark of a document's end. Two checks prevent that. The first one ignores
+// context, so that no text can mislead it: it counts commas and marks with only
+// blanks and comments between them. The second one follows quotes, comments and
+// brackets by YAML's rules, and finds empty entries.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ static bool isBlank(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/// The place of the line's end.
+/// The offset of the line's end.
 static size_t findLineEnd(StringRef text, size_t at) {
   return std::min(text.find_first_of("\r\n", at), text.size());
 }
@@ -61,7 +61,7 @@ static Error checkRuns(StringRef text, StringRef file) {
 }
 
 namespace {
-/// Goes through a text, token by token.
+/// Scans a text token by token.
 class Scanner {
 public:
   Scanner(StringRef text, StringRef file, unsigned maxDepth)
@@ -87,7 +87,7 @@ private:
   unsigned maxDepth;
   size_t at = 0;
   unsigned line = 1;
-  /// The brackets that are open, and whether an entry may end here.
+  /// The open brackets, and if an entry may end here.
   SmallVector<char> open;
   bool hasEntry = false;
 };
@@ -107,7 +107,7 @@ void Scanner::skipQuoted() {
   advanceTo(end + 1);
 }
 
-/// The column of the key or the entry that the token here belongs to.
+/// The column of the key or entry to which the current token belongs.
 unsigned Scanner::getLineIndent() const {
   size_t begin = text.take_front(at).find_last_of('\n') + 1;
   size_t place = begin, entry = begin;
@@ -119,8 +119,8 @@ unsigned Scanner::getLineIndent() const {
   return (place == at ? entry : place) - begin;
 }
 
-/// Skips the lines of a block scalar, whose `|` or `>` is here: they are
-/// farther to the right than the key, or blank.
+/// Skips the lines of a block scalar, which begins here with `|` or `>`: lines
+/// that are indented further than the key, or blank.
 void Scanner::skipBlock() {
   unsigned indent = getLineIndent();
   bool isAlone = at == 0 || text[at - 1] == '\n';
@@ -135,7 +135,7 @@ void Scanner::skipBlock() {
   }
 }
 
-/// Skips a scalar without quotes, to the end of its line at most.
+/// Skips an unquoted scalar, at most to the end of its line.
 void Scanner::skipPlain() {
   size_t end = at;
   for (; end < text.size() && text[end] != '\n' && text[end] != '\r'; ++end) {

@@ -1,4 +1,4 @@
-//===- Accuracy.h - How many labels a model finds ---------------*- C++ -*-===//
+//===- Accuracy.h - Counts correctly classified labels ----------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,10 +26,10 @@ struct Accuracy {
   void printJSON(llvm::json::OStream &json) const;
 };
 
-/// How often the greatest score of a class is that of its label. The scores are
-/// the first float output that has the sizes of the labels and one axis more:
-/// that behind the batch, or the last one. Negative labels do not count. Fails
-/// where there is no such output, and where labels are no classes.
+/// Counts how often the class with the greatest score is the label. The scores
+/// are the first float output that has the sizes of the labels plus one axis:
+/// the axis after the batch, or the last one. Negative labels do not count.
+/// Fails if there is no such output, or if labels are not classes.
 llvm::Expected<Accuracy> computeAccuracy(llvm::ArrayRef<NamedTensor> outputs,
                                          const NamedTensor &labels);
 

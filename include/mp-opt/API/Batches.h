@@ -13,44 +13,45 @@
 namespace mp {
 
 struct BatchOptions {
-  /// Rows in a batch; 0 for what the model asks for.
+  /// Rows in a batch; 0 to use the batch size of the model.
   uint64_t size = 0;
   bool shuffle = true;
-  /// Of the order of rows.
+  /// The seed for shuffling rows.
   uint64_t seed = 0;
-  /// Of as many batches as there are ranks, each has one in a step.
+  /// The number of ranks, and this rank. In each step, every rank takes one of
+  /// `ranks` consecutive batches.
   uint64_t ranks = 1, rank = 0;
 };
 
-/// What is said of data that are taken, but perhaps not as they are meant.
+/// Remarks on data that are accepted, but may not be meant as they are used.
 struct DataRemarks {
   std::vector<std::string> warnings, notes;
 };
 
-/// Training data have one more dimension than the inputs of their names - they
-/// are batches already, and come in their order - or are rows, of which each
-/// batch takes as many as it holds. Rows are shuffled anew in each epoch; what
-/// is left at its end is left out. Elements of another type than the input's
-/// become that one, batch after batch, if it takes them (API/InputFit.h).
+/// Training data are either batches or rows. Batches have one more dimension
+/// than the inputs of the same names and are used in order. Rows are combined
+/// into batches, and are shuffled anew in each epoch; the remainder at the end
+/// of an epoch is dropped. Elements of another type are converted to the
+/// input's type, batch by batch, if the input takes them (API/InputFit.h).
 class Batches {
 public:
-  /// Fails, naming the file and the tensor, where data do not fit the inputs.
-  /// Tensors that the step does not take are not used, nor are those of its
-  /// states' names.
+  /// Fails, naming the file and the tensor, if data do not fit the inputs.
+  /// Tensors that the step does not take, and tensors with names of its states,
+  /// are ignored.
   static llvm::Expected<Batches>
   create(const TrainingStep &step, const DataSet &data, BatchOptions options);
 
   /// Batches in an epoch, for each rank.
   uint64_t getCount() const { return count; }
-  /// 0 if the data are no rows.
+  /// 0 if the data are not rows.
   uint64_t getBatchSize() const { return isByRow ? options.size : 0; }
-  /// The first size of a batch, whether it was made of rows or not; 0 if it
-  /// has none.
+  /// The first size of a batch, also if it was not made of rows; 0 if it has
+  /// none.
   uint64_t getFirstSize() const;
   bool areRows() const { return isByRow; }
   /// Rows of the data, or batches.
   uint64_t getRows() const { return rows; }
-  /// Those of the data that are in no batch.
+  /// Rows of the data that are in no batch.
   uint64_t getLeftRows() const {
     return isByRow ? rows - count * options.ranks * options.size : 0;
   }
@@ -59,9 +60,9 @@ public:
   /// Puts this rank's batch of a step into the places of its inputs.
   llvm::Error load(uint64_t step, llvm::MutableArrayRef<Tensor> inputs);
 
-  /// What a checkpoint must agree with.
+  /// Settings that a checkpoint must match.
   void describe(DataAttributes &settings) const;
-  /// All the data, as they were given.
+  /// All the data as they were given.
   std::vector<NamedTensor> getTensors() const;
 
 private:
@@ -69,10 +70,10 @@ private:
     unsigned input;
     std::string name;
     Tensor data;
-    /// Of one batch.
+    /// The sizes of one batch.
     llvm::SmallVector<int64_t> sizes;
-    /// Where shuffled rows are gathered, and where elements of another type
-    /// become those of the input's; empty if they do not.
+    /// Buffers for gathering shuffled rows and for converting elements to the
+    /// type of the input. Empty if not needed.
     Tensor gathered, converted;
   };
 

@@ -1,4 +1,4 @@
-//===- Benchmark.h - How long a model takes ---------------------*- C++ -*-===//
+//===- Benchmark.h - Measures the time of calls -----------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,35 +15,38 @@
 namespace mp {
 
 struct BenchmarkOptions {
-  /// Measured calls; 0: as many as 3 seconds take, at least 10.
+  /// The number of measured calls; 0 to measure for 3 seconds, at least 10
+  /// calls.
   uint64_t repeat = 0;
   /// Calls before them.
   uint64_t warmup = 3;
-  /// What a call makes of its states goes into the next one.
+  /// Each call starts with the states that the previous call has computed.
   bool keepStates = false;
 };
 
 struct Measurement {
-  /// In seconds, in the order of the calls.
+  /// In seconds, ordered as the calls.
   std::vector<double> times;
   CompileFigures compiled;
-  /// Peak memory of the process, and bytes of what a call takes and gives.
+  /// The peak memory of the process, and the sizes of the inputs and outputs of
+  /// a call.
   int64_t peakBytes = 0, inputBytes = 0, outputBytes = 0;
 
-  /// Of the times, with linear interpolation; `share` is 0.5 for the median.
+  /// A percentile of the times, interpolated linearly; `share` is 0.5 for the
+  /// median.
   double getPercentile(double share) const;
-  /// Floating-point operations per second; absent where the model has sizes
-  /// that are not known.
+  /// Floating-point operations per second; absent if the model has unknown
+  /// sizes.
   std::optional<double> getRate() const;
 
   void print(llvm::raw_ostream &os) const;
-  /// The same and every time, as an object on one line or, with an indent, on
-  /// many.
+  /// Prints the same and every time, as an object on one line or, with an
+  /// indent, on several lines.
   void printJSON(llvm::raw_ostream &os, unsigned indent) const;
 };
 
-/// Calls the session's program on the same inputs again and again, and
-/// `onCall`, outside of what is measured, behind each measured call.
+/// Calls the session's program repeatedly on the same inputs. `onCall` is
+/// called after each measured call, outside of the measurement.
 llvm::Expected<Measurement>
 measure(Session &session, const BenchmarkOptions &options,
         llvm::function_ref<void()> onCall = nullptr);

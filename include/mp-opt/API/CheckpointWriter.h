@@ -1,4 +1,4 @@
-//===- CheckpointWriter.h - Checkpoints beside a run's steps ---*- C++ -*-===//
+//===- CheckpointWriter.h - Writes checkpoints in a thread ------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,22 +14,22 @@
 
 namespace mp {
 
-/// Writes the checkpoints of a run to its folder, one after the other, by a
-/// thread of its own.
+/// Writes the checkpoints of a run to its folder, one after the other, in a
+/// separate thread.
 class CheckpointWriter {
 public:
   CheckpointWriter(std::string folder, unsigned keep)
       : folder(std::move(folder)), keep(keep) {}
 
-  /// Begins to write. The bytes of states stay as they are until `wait`, but
-  /// those of small ones, which are copied. Fails as `finish` does.
+  /// Starts writing. The bytes of big states must not change until `wait`;
+  /// small ones are copied. Fails as `finish` does.
   llvm::Error start(Checkpoint checkpoint);
-  /// Until nothing is being written.
+  /// Waits until nothing is being written.
   void wait() const;
-  /// The same; fails if what was being written could not be.
+  /// Waits as well; fails if a checkpoint could not be written.
   llvm::Error finish();
 
-  /// Of the newest checkpoint that is there, by this or by who wrote before.
+  /// The step of the newest checkpoint in the folder, whoever wrote it.
   std::optional<uint64_t> getStep() const { return step; }
   void setStep(uint64_t known) { step = known; }
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// --emit=llvm, obj and lib: what lib/Execution makes of a model, and its
-// header, become files together or not at all.
+// Implements --emit=llvm, obj and lib: the code of a model and its header, as
+// made by lib/Execution, are written together or not at all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,30 +21,31 @@ namespace mp {
 
 struct CodeOptions {
   CodeTarget target;
-  /// Of models on devices: where they run, and what CUDA's kernels are made
-  /// for.
+  /// Only for models on devices: the device, and the GPUs that CUDA kernels are
+  /// compiled for.
   DeviceKind device = DeviceKind::CPU;
   std::vector<PTXTarget> gpus;
   FP32Products fp32Products = FP32Products::IEEE;
-  /// How 16-bit factors are multiplied.
+  /// The kernels for products of 16-bit factors.
   KernelChoice kernels;
   /// Next states are written over their inputs.
   bool inPlace = false;
-  /// Start of names in C, program that links, run-time library: empty for those
-  /// that follow from the output's name and the target.
+  /// The prefix of names in C, the linker, and the run-time library. If empty,
+  /// they are derived from the output's name and the target.
   std::string symbols, linker, runtime;
   /// NAME=SIZE of symbolic dimensions.
   std::vector<std::string> dims;
 };
 
-/// Writes the code of `module`, which is used up, to `path`; of Format::LLVM to
-/// standard output where there is none. `model` is its name in comments. The
-/// context's diagnostics say what cannot be compiled (Error.h: isReported).
+/// Writes the code of `module`, which is consumed, to `path`. Without a path,
+/// Format::LLVM is written to standard output. `model` is its name in comments.
+/// The context's diagnostics report errors of compilation (Error.h:
+/// isReported).
 llvm::Error writeCode(mlir::ModuleOp module, Format format,
                       const CodeOptions &options, llvm::StringRef path,
                       llvm::StringRef model, mlir::TimingScope &timing);
 
-/// True for LLVM, Object and Library: what `writeCode` writes.
+/// True for the formats that `writeCode` writes: LLVM, Object and Library.
 bool isCode(Format format);
 
 } // namespace mp

@@ -1,13 +1,13 @@
-//===- DataPass.h - Judges and hashes data beside other work ----*- C++ -*-===//
+//===- DataPass.h - Checks and hashes data concurrently ---------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// BLAKE3 reads 2 GB a second of one core: too long to wait for where data are
-// big, and nothing beside the epochs that read them, too. The same pass tells
-// whether a step can be trained on the data.
+// BLAKE3 hashes 2 GB per second and core. Large data should not block the start
+// of a run for that long, so they are hashed concurrently with the epochs that
+// read them. The same pass checks if a step can be trained on the data.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,17 +26,17 @@ namespace mp {
 struct ReadData {
   std::string path;
   std::vector<NamedTensor> tensors;
-  /// They are batches, not rows.
+  /// The data are batches, not rows.
   bool areBatches = false;
-  /// Hashes of them are asked for.
+  /// True if hashes of the tensors are requested.
   bool isHashed = false;
 };
 
 class DataPass {
 public:
-  /// Begins to read the elements of all tensors.
+  /// Starts reading the elements of all tensors.
   DataPass(std::vector<ReadData> data, llvm::StringMap<DataRule> rules);
-  /// Gives up.
+  /// Cancels the pass.
   ~DataPass();
 
   /// BLAKE3 in hexadecimal digits, by the tensors' names; waits for them.

@@ -1,14 +1,14 @@
-//===- DataRules.h - What data a training step takes ------------*- C++ -*-===//
+//===- DataRules.h - Valid data of a training step --------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The graph says which elements of its inputs it can use: labels are classes,
+// The graph determines the valid elements of its inputs: labels are classes,
 // indices are rows of a table, targets of a binary cross entropy are
-// probabilities, and all other floats are finite numbers, unless the model asks
-// whether they are, or uses infinite ones to mask scores.
+// probabilities, and all other floats must be finite, unless the model tests
+// for non-finite ones, or uses infinite ones to mask scores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,19 +24,20 @@ namespace mp {
 
 /// Rules for the elements of one input.
 struct DataRule {
-  /// The type of the input: float64 beyond that of float is not finite there.
+  /// The type of the input. For float, float64 beyond its range counts as not
+  /// finite.
   ElementKind kind = ElementKind::Undefined;
-  /// Integers: from `least` to `greatest`, or `ignored`.
+  /// The valid integers: from `least` to `greatest`, or equal to `ignored`.
   struct Range {
     int64_t least, greatest;
     std::optional<int64_t> ignored;
-    /// Labels of a loss, which may have one that is ignored.
+    /// True for labels of a loss, one value of which may be ignored.
     bool areLabels = false;
     /// "node 'loss' (SoftmaxCrossEntropyLoss-13)".
     std::string node;
   };
   std::optional<Range> range;
-  /// Floats: from 0 to 1.
+  /// True if floats must be from 0 to 1.
   bool areProbabilities = false;
   bool mayBeNaN = false, mayBeInfinite = false;
 };
@@ -56,7 +57,7 @@ struct DataFault {
   explicit operator bool() const { return count != 0; }
 };
 
-/// Looks at the elements from `first` on, `count` of them.
+/// Checks `count` elements from `first` on.
 DataFault findFault(const Tensor &tensor, const DataRule &rule, uint64_t first,
                     uint64_t count);
 
@@ -64,9 +65,9 @@ DataFault findFault(const Tensor &tensor, const DataRule &rule, uint64_t first,
 std::string describePlace(llvm::ArrayRef<int64_t> sizes, uint64_t place,
                           bool areBatches);
 
-/// "'labels' has 3 labels that are none of the classes 0 to 9 of node 'loss'
-/// (...), the first is 12 in row 5". `areBatches` says whether the data are
-/// batches, or rows.
+/// Returns "'labels' has 3 labels that are none of the classes 0 to 9 of node
+/// 'loss' (...), the first is 12 in row 5". `areBatches` is true for batches,
+/// false for rows.
 std::string describeFault(const NamedTensor &data, const DataRule &rule,
                           const DataFault &fault, bool areBatches);
 

@@ -1,4 +1,4 @@
-//===- DataSet.h - What a model is fed with ---------------------*- C++ -*-===//
+//===- DataSet.h - Input data of a model ------------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,15 +14,15 @@
 
 namespace mp {
 
-/// Inputs and, perhaps, the outputs that they should give.
+/// Inputs and, optionally, expected outputs.
 struct DataSet {
-  /// What messages call it.
+  /// The name used in messages.
   std::string path;
-  /// Tells whether its files are those of another time, without reading them:
-  /// their sizes, inodes and times of change. Empty if that cannot be known.
+  /// Identifies the version of the files by their sizes, inodes and
+  /// modification times, without reading them. Empty if unknown.
   std::string version;
   std::vector<NamedTensor> inputs, expected;
-  /// Values go to inputs in their order, whatever they are called.
+  /// Values are assigned to inputs by position; names are ignored.
   bool isPositional = false;
 };
 
@@ -30,29 +30,29 @@ struct DataSet {
 /// `out:NAME` expected outputs, and names without either inputs too.
 llvm::Expected<DataSet> readDataSet(llvm::StringRef path);
 
-/// The same for a file that may have expected outputs only: where no name
-/// begins with `out:`, all are outputs. There are no inputs in it.
+/// Reads a file that may contain only expected outputs: if no name begins with
+/// `out:`, all tensors are outputs. The result has no inputs.
 llvm::Expected<DataSet> readExpected(llvm::StringRef path);
 
 /// Reads a file that has one tensor, .npy, .pb, ..., which is called `name`.
 llvm::Expected<NamedTensor> readTensor(llvm::StringRef name,
                                        llvm::StringRef path);
 
-/// The same of plain elements in the machine's order; one of `sizes` may be -1.
+/// Reads plain elements in the machine's byte order; one of `sizes` may be -1.
 llvm::Expected<NamedTensor> readRawTensor(llvm::StringRef name,
                                           llvm::StringRef path,
                                           ElementKind kind,
                                           llvm::ArrayRef<int64_t> sizes);
 
-/// The tensors of a data set or of the newest checkpoint in a folder, inputs
-/// and expected outputs of a folder told apart by `in:` and `out:`. `warn` gets
-/// what is said of checkpoints that are not whole.
+/// Reads the tensors of a data set or of the newest checkpoint in a folder. In
+/// a folder, names of inputs and expected outputs are prefixed with `in:` and
+/// `out:`. `warn` receives warnings about incomplete checkpoints.
 llvm::Expected<std::vector<NamedTensor>>
 readTensors(llvm::StringRef path,
             llvm::function_ref<void(const llvm::Twine &)> warn);
 
-/// The size, inode and time of change of a regular file; empty for what is
-/// none.
+/// The size, inode and modification time of a regular file; empty for anything
+/// else.
 std::string describeVersion(llvm::StringRef path);
 
 /// "float32", "f32", "float", ...; Undefined for other names.

@@ -1,4 +1,4 @@
-//===- DeviceEstimate.h - What a model takes on a device --------*- C++ -*-===//
+//===- DeviceEstimate.h - Estimated cost of a model on a device -*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,18 +14,17 @@
 
 namespace mp {
 
-/// What a plan (Model::plan) takes at least in a call, on a device that need
-/// not be there.
+/// The lower bound of the cost of a plan (Model::plan) on a device, which need
+/// not be present.
 struct DeviceEstimate {
   DeviceEstimate(const DevicePlan &plan, const DeviceModel &device)
       : plan(plan), device(device), cost(countCost(plan, device)) {}
 
   bool fits() const { return cost.getMemoryBytes() <= device.memoryBytes; }
 
-  /// Totals, a table by kinds of work, and one of the kernels that take
-  /// longest.
+  /// Prints totals, a table by kinds of work, and one of the slowest kernels.
   void print(llvm::raw_ostream &os) const;
-  /// The same with every launch and copy, as an object.
+  /// Prints the same with every launch and copy, as an object.
   void printJSON(llvm::raw_ostream &os) const;
 
   const DevicePlan &plan;

@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// In float64 a model may round, compare and choose otherwise than in its own
-// types, and is another model from there on: no reference. So its integers,
-// truth values and steps (Operators/Discontinuity.h) are those of a run in its
-// own types.
+// In float64 a model may round, compare and choose differently than in its own
+// types. From there on it is another model and cannot be a reference. Therefore
+// its integers, truth values and steps (Operators/Discontinuity.h) are taken
+// from a run in its own types.
 //
-// Within If, Loop and Scan nothing can be given: where a subgraph makes such
-// values, all results of the node are those of that run.
+// Values cannot be replaced within If, Loop and Scan. If a subgraph makes such
+// values, all results of the node are taken from that run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,12 +34,12 @@ struct DiscreteValue {
   std::string name;
   /// "node 'k' (Cast-13)".
   std::string node;
-  /// It is a float that a node with subgraphs yields, or one with steps.
+  /// True for a float from a node with subgraphs or with steps.
   bool isFloat = false;
   bool isBool = false;
 };
 
-/// Elements of a value that two models make otherwise.
+/// The elements of a value that differ between two models.
 struct DiscreteDifference {
   DiscreteValue value;
   int64_t count = 0, numElements = 0;
@@ -48,24 +48,24 @@ struct DiscreteDifference {
   std::string describe() const;
 };
 
-/// In the order of the main graph's nodes.
+/// Ordered as the nodes of the main graph.
 std::vector<DiscreteValue> findDiscreteValues(mlir::ModuleOp module);
 
-/// Cuts the main graph where it makes the values of these names: who reads
-/// them, outputs included, reads the tensors. Small integers, which may be
-/// sizes, become constants, all others new inputs, which are returned.
+/// Replaces the values with these names in the main graph by the given tensors,
+/// for all uses, outputs included. Small integers, which may be sizes, become
+/// constants. All others become new inputs, which are returned.
 std::vector<NamedTensor> giveValues(mlir::ModuleOp module,
                                     const llvm::StringMap<Tensor> &tensors);
 
-/// The first of the values, which both maps hold, that differs; absent where
-/// all are equal. Floats are left out.
+/// The first value that differs between both maps; values in only one of them
+/// are skipped. Absent if all are equal. Floats are ignored.
 std::optional<DiscreteDifference>
 findDiscreteDifference(llvm::ArrayRef<DiscreteValue> values,
                        const llvm::StringMap<Tensor> &actual,
                        const llvm::StringMap<Tensor> &expected);
 
-/// The names of the outputs whose elements are the same whatever the inputs
-/// hold; none in a model without inputs.
+/// The names of outputs whose elements do not depend on the inputs; empty for a
+/// model without inputs.
 llvm::StringSet<> findConstantOutputs(mlir::ModuleOp module);
 
 } // namespace mp

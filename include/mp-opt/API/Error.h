@@ -1,4 +1,4 @@
-//===- Error.h - What goes wrong, and of what kind --------------*- C++ -*-===//
+//===- Error.h - Errors with a kind -----------------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,13 +15,15 @@
 
 namespace mp {
 
-/// What a caller does about an error depends on this, not on its text.
+/// The kind of an error, by which callers decide how to handle it. They must
+/// not depend on its text.
 enum class ErrorKind {
-  /// The options contradict themselves, or what they are for.
+  /// The options contradict each other or do not fit the model.
   Usage,
-  /// A file cannot be read or written, a model is none, data do not fit it.
+  /// A file cannot be read or written, is not a model, or data do not fit the
+  /// model.
   BadInput,
-  /// The model has what cannot be compiled.
+  /// The model contains something that cannot be compiled.
   NotSupported,
   /// A device was lost or has failed while the model ran.
   DeviceFailed,
@@ -30,19 +32,19 @@ enum class ErrorKind {
 struct ErrorDetails {
   ErrorKind kind = ErrorKind::BadInput;
   std::string text;
-  /// The text has been said before, in diagnostics.
+  /// The text has already been reported by diagnostics.
   bool isReported = false;
-  /// Of a run of several ranks: all of them have ended with it.
+  /// All ranks of a run have ended with this error.
   bool isEverywhere = false;
 };
 
 llvm::Error makeError(ErrorDetails details);
 
-/// The details of any error, which is used up; one that `makeError` has not
-/// made is of bad input.
+/// The details of any error, which is consumed. An error that was not made by
+/// `makeError` is of kind BadInput.
 ErrorDetails takeDetails(llvm::Error error);
 
-/// The same error, its text begun with `what` and a colon.
+/// The same error with the prefix `what` and a colon.
 llvm::Error addContext(const llvm::Twine &what, llvm::Error error);
 
 } // namespace mp

@@ -1,12 +1,13 @@
-//===- FiniteChecks.h - Which node yields what is not finite ----*- C++ -*-===//
+//===- FiniteChecks.h - Finds nodes with non-finite results -----*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A model whose outputs are one number for each value that its nodes compute:
-// zero where that is finite. So no value lives longer than in the model itself.
+// A model that outputs one number for each value that its nodes compute: zero
+// if the value is finite. Values therefore live no longer than in the original
+// model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,14 +21,14 @@ namespace mp {
 
 class FiniteChecks {
 public:
-  /// Compiles them for inputs of these sizes.
+  /// Compiles the checks for inputs of these sizes.
   static llvm::Expected<std::unique_ptr<FiniteChecks>>
   create(std::unique_ptr<Model> model, llvm::ArrayRef<NamedTensor> inputs,
          const CompileOptions &options);
 
-  /// One call, of this number: by their places in the model's order, the values
-  /// that are not finite. Infinite scores are none of them where a softmax
-  /// takes these.
+  /// Runs one call with this number. Returns the indices, in the model's order,
+  /// of values that are not finite. Infinite scores are not reported if a
+  /// softmax takes them.
   llvm::Expected<std::vector<unsigned>> run(llvm::ArrayRef<NamedTensor> inputs,
                                             int64_t number);
   const InnerValue &getValue(unsigned place) const { return values[place]; }
@@ -38,10 +39,10 @@ private:
   FiniteChecks() = default;
   void addChecks(mlir::ModuleOp module);
 
-  /// In this order: the program needs the model's context.
+  /// The order matters: the program needs the model's context.
   std::unique_ptr<Model> model;
   std::unique_ptr<Program> program;
-  /// One for each output of the program.
+  /// One entry per output of the program.
   std::vector<InnerValue> values;
 };
 

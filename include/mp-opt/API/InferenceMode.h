@@ -12,9 +12,9 @@
 
 namespace mp {
 
-/// Switches what differs in training: Dropout drops nothing, and
-/// BatchNormalization uses its running statistics. Returns how many nodes are
-/// switched.
+/// Switches nodes from training to inference: Dropout drops nothing, and
+/// BatchNormalization uses its running statistics. Returns the number of nodes
+/// that were switched.
 unsigned useInferenceMode(mlir::ModuleOp module);
 
 } // namespace mp

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One rule for all ways that data come by: files, flags and calls. Elements of
-// another type become those of the input's where Data/Convert.h allows it; all
-// else is an error that says what to do to the array, as numpy writes it.
+// Files, flags and calls share one rule for data. Elements of another type are
+// converted to that of the input if Data/Convert.h allows it. Anything else is
+// an error that says how to change the array, in numpy's notation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +18,8 @@
 
 namespace mp {
 
-/// What to do to an array of these sizes so that it fits: ": labels.argmax(1)
-/// makes class numbers of it"; empty if nothing is known.
+/// Advice on how to make an array of these sizes fit, e.g. ": labels.argmax(1)
+/// makes class numbers of it"; empty if none is known.
 std::string adviseForm(const ModelValue &input, ElementKind kind,
                        llvm::ArrayRef<int64_t> sizes);
 
@@ -29,13 +29,14 @@ llvm::Error checkSizes(const ModelValue &input, const Tensor &tensor);
 /// Fails unless elements of this kind can be those of `input`.
 llvm::Error checkKind(const ModelValue &input, const Tensor &tensor);
 
-/// Fails, naming the element, where `input` does not take all of them.
+/// Fails, naming the element, if `input` does not take all elements.
 llvm::Error checkElements(const ModelValue &input, const Tensor &tensor);
 
 /// "'x': float64 becomes float32"
 std::string describeConversion(const ModelValue &input, ElementKind kind);
 
-/// The tensor, or a copy of the input's type. `note` hears of a conversion.
+/// The tensor, or a copy converted to the input's type. `note` receives a
+/// message for each conversion.
 llvm::Expected<Tensor>
 fitInput(const ModelValue &input, const Tensor &tensor,
          llvm::function_ref<void(const llvm::Twine &)> note);

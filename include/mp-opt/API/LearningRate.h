@@ -12,13 +12,13 @@
 
 namespace mp {
 
-/// What the rate does behind its warm-up.
+/// The course of the rate after its warm-up.
 enum class RateSchedule {
   Constant,
-  /// To `least` in the last step, in a straight line or half a cosine.
+  /// Falls to `least` in the last step, in a straight line or half a cosine.
   Linear,
   Cosine,
-  /// By `gamma` every `interval` steps.
+  /// Multiplied by `gamma` every `interval` steps.
   Step,
 };
 
@@ -28,11 +28,11 @@ std::optional<RateSchedule> parseRateSchedule(llvm::StringRef name);
 
 /// A rate that rises for `warmup` steps and then follows a schedule.
 struct LearningRate {
-  /// The greatest rate; absent: the step's own default.
+  /// The greatest rate; absent to use the step's own default.
   std::optional<double> base;
   RateSchedule schedule = RateSchedule::Constant;
   double least = 0, gamma = 0.1;
-  /// In steps. An interval of 0 is none, which Step does not take.
+  /// In steps. An interval of 0 means that none is set; Step requires one.
   uint64_t warmup = 0, interval = 0;
 
   /// True if the rate depends on how many steps there will be.
@@ -41,10 +41,10 @@ struct LearningRate {
   }
   /// True if it is the same in every step.
   bool isFixed() const { return schedule == RateSchedule::Constant && !warmup; }
-  /// Of the step number `step`, the first of which is 0, of `total`.
+  /// The rate in step number `step` of `total`; the first step is number 0.
   double at(uint64_t step, uint64_t total) const;
 
-  /// What a checkpoint must agree with.
+  /// Settings that a checkpoint must match.
   void describe(uint64_t total, DataAttributes &settings) const;
 };
 

@@ -24,102 +24,101 @@
 
 namespace mp {
 
-/// Makes contexts of `registry` know what models are made of.
+/// Registers the dialects of models with the contexts of `registry`.
 void registerModelDialects(mlir::DialectRegistry &registry);
 
 struct ModelOptions {
-  /// Folders below which external data may lie; they may always lie below the
-  /// model's own.
+  /// Folders that may contain external data, in addition to the model's own.
   std::vector<std::string> externalDataRoots;
-  /// Whether what is wrong, but harmless, is an error.
+  /// The strictness of checks: harmless mistakes may count as errors.
   CheckLevel check = CheckLevel::Lenient;
-  /// Gets errors, warnings and notes as they come, and may be called by any
-  /// thread. Without it, errors are known from what functions return.
+  /// Receives errors, warnings and notes when they occur. It may be called by
+  /// any thread. Without it, errors are only returned by functions.
   MessageFn onMessage;
-  /// Gets what is wrong in text of MLIR, with the line; null to have it in the
-  /// messages.
+  /// Receives excerpts with the faulty line for errors in MLIR text; null to
+  /// include the excerpts in messages.
   llvm::raw_ostream *excerpts = nullptr;
-  /// Gets a timer for each step; null if nobody asks.
+  /// Receives a timer for each step; may be null.
   mlir::TimingScope *timing = nullptr;
 };
 
-/// A model in a context of its own. Errors are of kind NotSupported if nothing
-/// is wrong with the model but that it cannot be compiled.
+/// A model in its own context. Errors are of kind NotSupported if the model is
+/// valid but cannot be compiled.
 class Model {
 public:
-  /// A file in any form; "-" is standard input.
+  /// Reads a file in any form; "-" is standard input.
   static llvm::Expected<std::unique_ptr<Model>>
   read(llvm::StringRef path, const mlir::DialectRegistry &registry,
        ModelOptions options = {});
-  /// A file's content. External data lie beside the file that `name` would be.
+  /// Parses a file's content. External data are read from the folder of `name`.
   static llvm::Expected<std::unique_ptr<Model>>
   parse(llvm::StringRef content, llvm::StringRef name,
         const mlir::DialectRegistry &registry, ModelOptions options = {});
-  /// A copy of a module, in its context, whose handlers get all messages.
+  /// Copies a module within its context. The context's handlers receive all
+  /// messages.
   static std::unique_ptr<Model> copy(mlir::ModuleOp module,
                                      llvm::StringRef name);
 
-  /// Rewrites the model, and makes `reports`, which are complete after their
-  /// `prepare` and `finish`. The kind of the error is NotSupported where a
-  /// strict policy refuses it.
+  /// Rewrites the model and fills `reports`, which are complete after their
+  /// `prepare` and `finish`. The error is of kind NotSupported if a strict
+  /// policy refuses the model.
   llvm::Error convert(const ConversionOptions &options,
                       Reports *reports = nullptr);
-  /// Rewrites the model for "bf16" or "fp16", as mp-opt does without further
-  /// options; nothing to do for the empty string. `dims` are sizes of symbolic
-  /// dimensions by their names.
+  /// Rewrites the model for "bf16" or "fp16", as mp-opt does by default; does
+  /// nothing for the empty string. `dims` are sizes of symbolic dimensions by
+  /// name.
   llvm::Error mix(llvm::StringRef precision,
                   const llvm::StringMap<int64_t> &dims);
-  /// Fails if a name is none that a dimension of the model has.
+  /// Fails if a name is not that of a dimension of the model.
   llvm::Error checkDimensions(const llvm::StringMap<int64_t> &dims);
   /// Calls of functions become the functions' nodes.
   llvm::Error inlineFunctions();
-  /// Every float becomes float64.
+  /// Converts every float to float64.
   llvm::Error widen();
   /// Fails if one of the passes does, or leaves an invalid model.
   llvm::Error runPasses(llvm::function_ref<void(mlir::PassManager &)> add);
 
-  /// The bytes of an ONNX file. Fails where data belong into a file of their
-  /// own: those of models that are read from such, or that exceed 2 GB.
+  /// The bytes of an ONNX file. Fails if the data belong in separate files,
+  /// i.e. for models that were read from such files or exceed 2 GB.
   llvm::Expected<std::string> getONNX();
-  /// Writes an ONNX file, whole or not at all; data outside of it go to a file
-  /// beside it.
+  /// Writes an ONNX file atomically. External data go to a file next to it.
   llvm::Error writeONNX(llvm::StringRef path);
 
-  /// Fails as `writeONNX` would because of what the model is, and writes
-  /// nothing.
+  /// Fails in the same way as `writeONNX` if the model cannot be written.
+  /// Writes nothing.
   llvm::Error checkONNX(llvm::StringRef path);
 
-  /// What the model takes, before it is compiled. Fails, of kind NotSupported,
-  /// if that is not tensors alone.
+  /// The inputs of the model before it is compiled. Fails with kind
+  /// NotSupported if they are not all tensors.
   llvm::Expected<std::vector<ModelValue>>
   getInputs(const llvm::StringMap<int64_t> &dims);
-  /// In their order.
+  /// Ordered as the outputs.
   std::vector<std::string> getOutputNames();
   mlir::ModuleOp getModule() { return *module; }
-  /// What it has been read from.
+  /// The input that the model was read from.
   const ModelInput &getInput() const { return input; }
-  /// The bytes of its file; nothing for a copy.
+  /// The bytes of its file; empty for a copy.
   llvm::StringRef getContent() const { return input.getContent(); }
   const std::string &getName() const { return name; }
-  /// Gives back the memory of the file's content, which is read again where it
-  /// is needed. For when there are copies of what is trained.
+  /// Releases the memory of the file's content, which is read again on demand.
+  /// Useful after the trainable values have been copied.
   void releasePages() { input.releasePages(); }
 
-  /// Frees the nodes of a model that has been compiled, and gives back the
-  /// memory that compiling took; nothing is left of it but its context.
+  /// Frees the nodes of a compiled model and the memory that compilation used;
+  /// only the context remains.
   void discard();
 
-  /// Compiles it, and uses it up, but not its context, which must outlive the
-  /// program. `options.title` is completed by the name of the file.
+  /// Compiles the model and consumes it, except its context, which must outlive
+  /// the program. The name of the file is appended to `options.title`.
   llvm::Expected<std::unique_ptr<Program>>
   compile(const CompileOptions &options);
-  /// What a device would do in a call, without code of kernels and without a
-  /// device: `options` are as of `compile`, but for `device`. Uses the model
-  /// up, too.
+  /// Plans the work of a device in one call, without kernel code and without a
+  /// device. `options` are as for `compile`, except `device`. Consumes the
+  /// model.
   llvm::Expected<DevicePlan> plan(const CompileOptions &options);
 
-  /// Uses the model up, too, but compiles nothing: what memory calls of the
-  /// program would take. The device need not be there.
+  /// Plans the memory for calls of the program without compiling it. The device
+  /// need not be present. Consumes the model.
   llvm::Expected<MemoryFigures> planMemory(const CompileOptions &options);
 
 private:

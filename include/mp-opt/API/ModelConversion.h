@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What mp-opt's flags ask for, as values: its --help says what they mean.
+// The settings behind mp-opt's flags as values; its --help explains them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ namespace mp {
 
 class Reports;
 
-/// A training step of a forward model. Without a loss it is the one that the
-/// model's training_info describes.
+/// The settings of a training step for a forward model. Without a loss, the
+/// model's training_info describes the step.
 struct TrainingRequest {
   std::vector<std::string> loss;
   int64_t classAxis = 1;
@@ -41,7 +41,8 @@ struct TrainingRequest {
   /// "NAME=SIZE" of named dimensions and of inputs that are whole numbers.
   std::vector<std::string> fixed;
   bool straightThrough = false;
-  /// With its numbers: "adamw:beta2=0.95". "none" leaves gradients as outputs.
+  /// The optimizer with its settings: "adamw:beta2=0.95". "none" leaves
+  /// gradients as outputs.
   std::string optimizer = "sgd";
   double learningRate = 0.001, weightDecay = 0;
   /// Bounds of the gradients; 0 for none.
@@ -50,20 +51,21 @@ struct TrainingRequest {
   std::vector<std::string> groups;
   /// "ema:decay=D", or empty.
   std::string average;
-  /// Steps whose mean gradient makes one update.
+  /// The number of steps whose mean gradient makes one update.
   int64_t accumulate = 1;
   /// Gradients are reduced over all ranks that run the step.
   bool distribute = false;
-  /// With these, BatchNormalization takes statistics of all ranks' batches.
+  /// With `distribute`, BatchNormalization takes statistics of all ranks'
+  /// batches.
   bool syncBatchNorm = false;
 };
 
-/// What runs in 16 bit.
+/// Selects the nodes that run in 16 bit.
 struct MixedPrecisionRequest {
   PolicyRequest policy;
   /// "min-cut" or "first-operand".
   std::string assign = "min-cut";
-  /// Percentage; empty for none.
+  /// The minimum saving as a percentage; empty for none.
   std::string minSaving;
   /// "NAME=SIZE" of symbolic dimensions.
   std::vector<std::string> dims;
@@ -73,37 +75,36 @@ struct MixedPrecisionRequest {
   int64_t opsetLimit = 25;
 };
 
-/// What is done to a model, in this order.
+/// The conversions of a model, in the order in which they are applied.
 struct ConversionOptions {
   std::optional<TrainingRequest> training;
   std::optional<MixedPrecisionRequest> mixed;
   /// "none", "dynamic" with its settings, a number, or "auto": dynamic of a
   /// step in fp16, else none.
   std::string lossScale = "auto";
-  /// Show what 16-bit storage does in fp32.
+  /// Emulates 16-bit storage in fp32.
   bool emulate = false;
 };
 
-/// Fails where the numbers of a step are none that it could take, naming the
-/// flag of mp-opt.
+/// Fails if settings of a training step are invalid, naming the flag of mp-opt.
 llvm::Error checkTraining(const TrainingRequest &request);
 
-/// Checks a policy and prints the one that is in force, in YAML. `onMessage`
-/// gets warnings, and what is wrong with operators' names.
+/// Checks a policy and prints the effective policy as YAML. `onMessage`
+/// receives warnings and errors about names of operators.
 llvm::Error printPolicy(
     PolicyRequest request, const mlir::DialectRegistry &registry,
     llvm::raw_ostream &os,
     llvm::function_ref<void(mlir::DiagnosticSeverity, const llvm::Twine &)>
         onMessage);
 
-/// Adds the passes that do it, and where there are `reports` those that make
-/// them, but for the last where precision is not decided (Reports::addEnd).
+/// Adds the passes of the conversion, and those that fill `reports` if given.
+/// The last of these is missing if precision is not decided (Reports::addEnd).
 void buildConversion(mlir::OpPassManager &pm, const ConversionOptions &options,
                      Reports *reports = nullptr);
 
-/// Adds a pass that fails where the model has no dimension of a name in `dims`,
-/// entries as in MixedPrecisionRequest, if there are any. buildConversion does
-/// so for that request.
+/// Adds a pass that fails if the model has no dimension with a name in `dims`
+/// (entries as in MixedPrecisionRequest). Adds nothing if `dims` is empty.
+/// buildConversion does so for its request.
 void addDimensionCheck(mlir::OpPassManager &pm,
                        llvm::ArrayRef<std::string> dims);
 

@@ -20,7 +20,7 @@
 
 namespace mp {
 
-/// The last three are of code for a processor: outputs only.
+/// The last three are code for a processor and only valid for outputs.
 enum class Format {
   Auto,
   ONNX,
@@ -34,14 +34,14 @@ enum class Format {
 
 /// ".onnx" and its like.
 std::vector<llvm::StringRef> getFormatExtensions();
-/// What the extension of a file's name says; Auto if it says nothing.
+/// The format given by the extension of a file's name; Auto if unknown.
 Format getFormatOfName(llvm::StringRef name);
 
-/// That of an output: `wanted`, else what its name says, else that of the
-/// input, but text of MLIR where there is no name.
+/// The format of an output: `wanted`, else the format given by its name, else
+/// that of the input. Without a name, MLIR text is the default.
 Format chooseFormat(Format wanted, llvm::StringRef name, Format input);
 
-/// Text or bytecode of MLIR, and binary or text of ONNX.
+/// True for text or bytecode of MLIR; and true for binary or text of ONNX.
 inline bool isMLIR(Format format) {
   return format == Format::MLIR || format == Format::Bytecode;
 }
@@ -49,12 +49,12 @@ inline bool isONNX(Format format) {
   return format == Format::ONNX || format == Format::ONNXText;
 }
 
-/// Makes every context of `registry` know the operators that `json`
-/// describes, beside ONNX's own. Errors call the text `name`.
+/// Registers the operators that `json` describes with every context of
+/// `registry`, in addition to ONNX's own. Errors refer to the text as `name`.
 llvm::Error registerSchemas(llvm::StringRef json, llvm::StringRef name,
                             mlir::DialectRegistry &registry);
 
-/// Gets what is said of a model, or of data, known as `name`.
+/// Receives messages about the model or the data called `name`.
 using MessageFn =
     std::function<void(llvm::StringRef name, mlir::DiagnosticSeverity severity,
                        const llvm::Twine &text)>;
@@ -68,23 +68,23 @@ inline llvm::StringRef getKind(const mlir::Diagnostic &diag) {
 /// One input file.
 class ModelInput {
 public:
-  /// `path` "-" is standard input. Fails as well where the content is plainly
-  /// no model: an archive, a script, a page of an error.
+  /// Reads a file; `path` "-" is standard input. Also fails if the content is
+  /// clearly not a model, but an archive, a script or an error page.
   llvm::Error read(llvm::StringRef path);
-  /// The same of a copy of `content`, which is called `path`.
+  /// Sets the input to a copy of `content`, which is called `path`.
   llvm::Error set(llvm::StringRef content, llvm::StringRef path);
-  /// As its name says, else as its content looks.
+  /// The format given by the name, else recognized from the content.
   Format getFormat() const;
-  /// Null after an error, which is a diagnostic. Where there is a stream for
-  /// `excerpts`, what is wrong in text of MLIR goes there, with its line;
-  /// elsewhere the diagnostic says which line it is.
+  /// Returns null and emits a diagnostic on errors. If `excerpts` is set, it
+  /// receives excerpts with the faulty line of MLIR text; otherwise the
+  /// diagnostic names the line.
   mlir::OwningOpRef<mlir::ModuleOp>
   import(mlir::MLIRContext &context, const ImportOptions &options,
          llvm::raw_ostream *excerpts = nullptr) const;
 
-  /// What messages call it.
+  /// The name used in messages.
   const std::string &getName() const { return name; }
-  /// Empty where nothing was read.
+  /// Empty if nothing was read.
   llvm::StringRef getContent() const {
     return buffer ? buffer->getBuffer() : llvm::StringRef();
   }

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The output and its data file are both complete before either has a name, and
-// the data file's name is made of its content: at any moment, the model at the
-// output's path is the old one with the old data or the new one with the new.
+// The output and its data file are both complete before either gets its name,
+// and the data file's name is derived from its content. At any time, the model
+// at the output's path is either the old one with the old data or the new one
+// with the new data.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,22 +29,22 @@ namespace mp {
 struct ModelOutputOptions {
   /// The file, or standard output if it is empty.
   std::string path;
-  /// Whether the model is written, or the others alone.
+  /// True if the model is written; false if only the other files are.
   bool writesModel = true;
-  /// Where the model has been read from.
+  /// The path from which the model was read.
   std::string inputPath;
-  /// Folders below which the input's external data may lie behind links.
+  /// Folders in which links to the input's external data may end.
   std::vector<std::string> externalDataRoots;
-  /// Whether text of MLIR is without big weights. Absent: where it goes to
-  /// standard output.
+  /// True if MLIR text omits big weights. If absent, they are omitted on
+  /// standard output only.
   std::optional<bool> elideWeights;
-  /// Other files that are written beside the model.
+  /// Other files that are written together with the model.
   std::vector<std::string> others;
   /// Called as "export" and "write" begin.
   std::function<void(llvm::StringRef step)> onStep;
 };
 
-/// Whether both paths lead to one file; "-" and "" are none.
+/// True if both paths lead to the same file; "-" and "" are not files.
 bool isSameFile(llvm::StringRef lhs, llvm::StringRef rhs);
 
 class ModelOutput {
@@ -58,14 +59,14 @@ public:
   /// `module`; those are never touched.
   llvm::Error checkDataFiles(mlir::ModuleOp module);
 
-  /// Writes `module`, or the input if it is `unchanged`. The context's
-  /// diagnostics say what cannot be exported (Error.h: isReported).
+  /// Writes `module`, or the input itself if it is `unchanged`. The context's
+  /// diagnostics report errors of the export (Error.h: isReported).
   llvm::Error write(mlir::ModuleOp module, Format format, bool unchanged);
-  /// What the former would do, in a sentence, instead of doing it: as far as
-  /// that is known beforehand, it fails where that would.
+  /// Describes in one sentence what that `write` would do, without doing it. As
+  /// far as can be known beforehand, it fails in the same cases.
   llvm::Expected<std::string> describeWrite(mlir::ModuleOp module,
                                             Format format);
-  /// Writes what `print` prints, unless that returns false.
+  /// Writes the text that `print` prints, unless `print` returns false.
   llvm::Error write(llvm::function_ref<bool(llvm::raw_ostream &)> print);
 
 private:
@@ -93,7 +94,7 @@ private:
   /// The input's data files, which are never touched.
   std::vector<FileIdentity> inputFiles;
 
-  /// The output's folder, where its data go.
+  /// The output's folder, into which its data are written.
   std::optional<Directory> folder;
   std::unique_ptr<AtomicFile> main;
   std::vector<std::unique_ptr<AtomicFile>> parts;
@@ -103,8 +104,8 @@ private:
   std::vector<std::string> madeFolders;
 };
 
-/// Takes the data of big constants away; the printer could leave them out too,
-/// but only after spelling them out.
+/// Removes the data of big constants. The printer could elide them too, but
+/// only after formatting them.
 void elideWeights(mlir::ModuleOp module);
 
 } // namespace mp

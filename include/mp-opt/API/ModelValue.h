@@ -1,4 +1,4 @@
-//===- ModelValue.h - What a model takes ------------------------*- C++ -*-===//
+//===- ModelValue.h - Inputs and outputs of a model -------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,21 +23,19 @@ struct ModelValue : ProgramValue {
 };
 
 struct BindingOptions {
-  /// Of random numbers in the place of inputs without data and default: floats
-  /// of N(0, 1), integers and booleans of 0 and 1. A size that is unknown is
-  /// that which data give to a dimension of the same name, else 32
-  /// (defaultDimension in Graph/ValueSizes.h). Without a seed nothing is made
-  /// up.
+  /// The seed of random numbers for inputs without data and default: floats of
+  /// N(0, 1), integers and booleans of 0 and 1. An unknown size is taken from
+  /// data with a dimension of the same name, else it is 32 (defaultDimension in
+  /// Graph/ValueSizes.h). Without a seed no data are made up.
   std::optional<uint64_t> seed;
   /// Gets a warning for data that the model does not take, and notes of types
   /// that were converted and of sizes that were made up.
   MessageFn onMessage;
 };
 
-/// One tensor for each of `inputs`, those without data empty; elements of
+/// Returns one tensor per input, empty for inputs without data. Elements of
 /// another type are converted with a note (API/InputFit.h). Fails, naming the
-/// tensor, where types or sizes are not what the model takes, or data are
-/// missing.
+/// tensor, if types or sizes do not fit the model, or if data are missing.
 llvm::Expected<std::vector<Tensor>>
 bindInputs(llvm::ArrayRef<ModelValue> inputs, const DataSet &data,
            const BindingOptions &options = {});

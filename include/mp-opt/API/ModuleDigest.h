@@ -13,9 +13,9 @@
 
 namespace mp {
 
-/// 128 bits that stand for a module and all that is inside: its ops, their
-/// attributes, types, locations and operands. They hold within one process
-/// only. MLIR's OperationFingerPrint says the same by SHA-1, which is slow.
+/// A 128-bit hash of a module and its contents: its ops, their attributes,
+/// types, locations and operands. It is valid only within one process. MLIR's
+/// OperationFingerPrint computes the same by SHA-1, which is slow.
 class ModuleDigest {
 public:
   explicit ModuleDigest(mlir::ModuleOp module);

@@ -19,11 +19,11 @@
 
 namespace mp {
 
-/// What the relative root mean square error of an output may be.
+/// The bounds of an output's relative root mean square error.
 struct ErrorBound {
-  /// What rounding explains, as far as that has been found out.
+  /// The error that rounding explains; infinite if unknown.
   double explained = std::numeric_limits<double>::infinity();
-  /// What is bearable, whatever explains it.
+  /// The error that is acceptable for any cause.
   double bearable = std::numeric_limits<double>::infinity();
 
   double get() const { return std::min(explained, bearable); }
@@ -32,33 +32,36 @@ struct ErrorBound {
 struct OutputDifference {
   std::string name;
   Difference numbers;
-  /// Absent where each element has its tolerance.
+  /// Absent if each element has a tolerance instead.
   std::optional<ErrorBound> bound = std::nullopt;
-  /// How far the reference in its own types is from float64, if that is far.
+  /// The error of the reference in its own types against float64, if large.
   std::optional<double> ownError = std::nullopt;
-  /// So the numbers are those beside the reference in its own types.
+  /// The numbers compare with the reference in its own types, because of
+  /// `ownError`.
   bool isAgainstOwn = false;
-  /// "float[8,4] instead of float[16,4]", where nothing stands side by side.
+  /// "float[8,4] instead of float[16,4]" if sizes differ, so that nothing can
+  /// be compared.
   std::string otherSizes = {};
-  /// No input reaches the output's elements: it is the same for all data.
+  /// The output's elements do not depend on any input.
   bool isConstant = false;
 
-  /// Further off than it may be, or not finite where it should be, or without
-  /// any element that can be compared.
+  /// True if the output exceeds its bound, is not finite where it should be, or
+  /// has no element that can be compared.
   bool isOutside() const;
-  /// Why the output proves nothing: "output 'y' is NaN in both"; empty if it
-  /// does.
+  /// The reason why the output proves nothing: "output 'y' is NaN in both";
+  /// empty if it does prove something.
   std::string describeEmpty() const;
 };
 
-/// Compares what is expected with the output of its name, or of its place.
-/// Fails where there is none, or where it has another type or other sizes.
+/// Compares expected tensors with the outputs of the same names or, if
+/// `isPositional`, the same indices. Fails if an output is missing or has
+/// another type or other sizes.
 llvm::Expected<std::vector<OutputDifference>>
 compareOutputs(llvm::ArrayRef<NamedTensor> outputs,
                llvm::ArrayRef<NamedTensor> expected, bool isPositional,
                const Tolerance &tolerance);
 
-/// The same with the expected outputs of `data`; fails if there are none.
+/// Compares with the expected outputs of `data`; fails if there are none.
 llvm::Expected<std::vector<OutputDifference>>
 compareOutputs(llvm::ArrayRef<NamedTensor> outputs, const DataSet &data,
                const Tolerance &tolerance);
@@ -67,16 +70,16 @@ compareOutputs(llvm::ArrayRef<NamedTensor> outputs, const DataSet &data,
 /// of the tolerance.
 bool isOutside(llvm::ArrayRef<OutputDifference> differences);
 
-/// "nothing compared: output 'y' is NaN in both", where an output has elements
-/// but no finite ones, or no output at all proves anything; else empty.
+/// "nothing compared: output 'y' is NaN in both" if an output has elements but
+/// no finite ones, or if no output proves anything; otherwise empty.
 std::string describeEmpty(llvm::ArrayRef<OutputDifference> differences);
 
-/// A table, with the bounds of errors, or with the worst element of each output
-/// that is outside of the tolerance.
+/// Prints a table with the bounds of errors, or with the worst element of each
+/// output that is outside of the tolerance.
 void printDifferences(llvm::ArrayRef<OutputDifference> differences,
                       llvm::raw_ostream &os);
 void printJSON(const OutputDifference &difference, llvm::json::OStream &json);
-/// An object with all outputs and, if there are any, their differences.
+/// Prints an object with all outputs and, if there are any, their differences.
 void printJSON(llvm::ArrayRef<NamedTensor> outputs,
                llvm::ArrayRef<OutputDifference> differences,
                llvm::raw_ostream &os);

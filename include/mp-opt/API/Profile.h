@@ -1,15 +1,16 @@
-//===- Profile.h - Where the time of a call goes ----------------*- C++ -*-===//
+//===- Profile.h - Times of kernels and nodes -------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Of a program on the processor, compiled with `keepTimes`: the time of each of
-// its kernels, what they move and compute, and how near that is to the roofline
-// of this processor (Williams, Waterman and Patterson, "Roofline", 2009): a
-// kernel takes at least as long as its bytes take from memory, or its
-// arithmetic in registers. What comes out of caches can be faster than that.
+// Profiles a program on the processor that was compiled with `keepTimes`: the
+// time of each kernel, the bytes and operations of its work, and the distance
+// to the roofline of this processor (Williams, Waterman and Patterson,
+// "Roofline", 2009). A kernel takes at least as long as its bytes take from
+// memory, or its arithmetic in registers. Data in caches can make a kernel
+// faster than that.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,13 +22,14 @@
 
 namespace mp {
 
-/// One kernel in all measured calls, or several of them.
+/// The times of one kernel over all measured calls, or the sum of several
+/// kernels.
 struct KernelTime {
-  /// Of its calls, the median, in seconds.
+  /// The median over the calls, in seconds.
   double seconds = 0;
-  /// At least, by the roofline; 0 where the work is not known.
+  /// The lower bound by the roofline; 0 if the work is unknown.
   double bound = 0;
-  /// A multiply-add is two.
+  /// A multiply-add counts as two.
   double flops = 0;
   double bytes = 0;
   uint64_t kernels = 0;
@@ -42,31 +44,31 @@ public:
                                          const BenchmarkOptions &options,
                                          const HostPeaks &peaks);
 
-  /// Totals, tables by kinds of work and by forward, backward and update, and
-  /// one of the kernels that take longest.
+  /// Prints totals, tables by kinds of work and by forward, backward and
+  /// update, and one of the slowest kernels.
   void print(llvm::raw_ostream &os) const;
-  /// The same with every kernel and node, as an object.
+  /// Prints the same with every kernel and node, as an object.
   void printJSON(llvm::raw_ostream &os) const;
-  /// One call, in the form that chrome://tracing and Perfetto read: the one
-  /// whose time is the median.
+  /// One call in the format of chrome://tracing and Perfetto: the call with the
+  /// median time.
   void printTrace(llvm::raw_ostream &os) const;
 
 private:
   void addCall(llvm::ArrayRef<int64_t> times);
   void finish();
-  /// What shares are of: medians add up to less than the median of calls where
-  /// each of these is held up somewhere else.
+  /// The total that shares refer to. The medians of kernels add up to less than
+  /// the median of calls if each kernel is delayed in a different call.
   double getTotal() const;
 
   Measurement calls;
   HostPeaks peaks;
   std::vector<KernelWork> kernels;
   std::vector<KernelTime> times;
-  /// What no kernel has done: inputs that are checked, outputs that are made.
-  /// The median of calls.
+  /// The time outside of kernels, for checking inputs and making outputs: the
+  /// median over the calls.
   double otherSeconds = 0;
-  /// Of each kernel in each call, in seconds; of all of them in each call; and
-  /// of the median call, the times themselves.
+  /// Samples of each kernel in each call, in seconds; sums of all kernels in
+  /// each call; and the timestamps of the median call.
   std::vector<std::vector<double>> samples;
   std::vector<double> sums;
   std::vector<int64_t> medianCall;

@@ -16,7 +16,7 @@
 
 namespace mp {
 
-/// One of the models that are compared, and what comes out.
+/// One of the compared models, with its results.
 struct ComparedModel {
   /// Reads or makes the model.
   using LoadFn = std::function<llvm::Expected<std::unique_ptr<Model>>()>;
@@ -25,68 +25,67 @@ struct ComparedModel {
       : title(std::move(title)), load(std::move(load)),
         isReference(isReference) {}
 
-  /// What a user knows it by.
+  /// The name by which users know it.
   std::string title;
   LoadFn load;
-  /// It is the reference, as it is before its floats are widened.
+  /// True for the reference before its floats are widened.
   bool isReference;
 
   std::vector<NamedTensor> outputs;
-  /// Of the outputs, from those of the reference.
+  /// Differences of the outputs from those of the reference.
   std::vector<OutputDifference> differences;
   /// Nodes that add most to the outputs' errors, the worst first.
   std::vector<NodeError> nodes;
-  /// The first one, in the graph's order, whose error is far from what rounding
-  /// explains.
+  /// The first node, in the graph's order, whose error is far from the error
+  /// that rounding explains.
   std::optional<NodeError> unexplained;
-  /// The first one, in the graph's order, that makes other integers than the
+  /// The first value, in the graph's order, that has other integers than the
   /// reference in its own types.
   std::optional<DiscreteDifference> discrete;
 
-  /// The values that its nodes compute, and those that were asked for.
+  /// The values that its nodes compute, and those that are exposed as outputs.
   std::vector<InnerValue> values;
   std::vector<DiscreteValue> discretes;
   llvm::StringMap<Tensor> inner;
-  /// Where it rounds to 16 bit, and how often on the way to each output.
+  /// The roundings to 16 bit, and their number on the path to each output.
   std::vector<Rounding> roundings;
   llvm::StringMap<RoundingDepth> depths;
-  /// Loaded, and not yet compiled.
+  /// The model after loading and before compilation.
   std::unique_ptr<Model> model;
 };
 
 struct ReferenceComparisonOptions {
   CompileOptions compile;
-  /// What each element may differ by, or the relative root mean square error
-  /// of each output. Without either, outputs have the bounds that rounding
-  /// gives them.
+  /// The tolerance of each element, or the relative root mean square error of
+  /// each output. Without either, outputs have the bounds that rounding
+  /// explains.
   std::optional<Tolerance> tolerance;
   std::optional<double> relative;
-  /// How many nodes are to be found; none if 0.
+  /// The number of nodes to report; 0 for none.
   uint64_t nodes = 5;
-  /// How inputs are found; the random numbers are the same for all models.
+  /// Options for binding inputs. Random numbers are the same for all models.
   BindingOptions binding;
 };
 
 /// Runs models on the same data, and one of them, the reference, with every
-/// float as float64. Each program is compiled once:
-///  - every model, with the values that are asked for as outputs;
-///  - the reference in its own types, with the same values, and with switches
-///    that round what a model rounds (Roundings.h). It gives the integers of
-///    the reference (DiscreteValues.h), the bounds, and what nodes add;
-///  - the reference in float64.
+/// float as float64. Each program is compiled once: - every model, with the
+/// requested values as outputs; - the reference in its own types, with the same
+/// values, and with switches that round the values that a model rounds
+/// (Roundings.h). It gives the integers of the reference (DiscreteValues.h),
+/// the bounds, and what nodes add; - the reference in float64.
 class ReferenceComparison {
 public:
   /// `data` are for the reference as it is before its floats are widened.
   ReferenceComparison(ReferenceComparisonOptions options,
                       ComparedModel reference, DataSet data);
-  /// At most one that is not the reference.
+  /// At most one model may be other than the reference.
   void add(ComparedModel model) { models.push_back(std::move(model)); }
 
   /// Fails if the data have no rows, a model cannot be loaded, compiled or run,
   /// or models have inputs or outputs of other names.
   llvm::Error run();
 
-  /// In the order of `add`.
+  /// Ordered as the calls of `add`.
   llvm::ArrayRef<ComparedModel> getModels() const { return models; }
   /// The reference as it is before its floats are widened.
   const ComparedModel &getReference() const { return reference; }
@@ -129,7 +128,7 @@ private:
   llvm::Error measureNode(NodeError &node, const ComparedModel &model);
 
   ReferenceComparisonOptions options;
-  /// What all get, by name.
+  /// The data of all models, by name.
   DataSet inputs;
   ComparedModel reference;
   std::vector<ComparedModel> models;
@@ -137,7 +136,7 @@ private:
   size_t numOutputs = 0;
   /// The names of the values that are outputs of all programs.
   llvm::StringSet<> exposed;
-  /// Outputs that no data reach.
+  /// Outputs that do not depend on any data.
   llvm::StringSet<> constants;
   OwnRun own;
   /// Programs that have been opened, and warnings that have been passed on.

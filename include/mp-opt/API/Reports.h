@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reports are made inside the pass pipeline, right behind the precision
-// passes, where their marks are. They are written when the model is.
+// Reports are made inside the pass pipeline, right after the precision passes,
+// whose marks they read. They are written together with the model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,32 +22,32 @@ namespace mp {
 
 enum class SummaryForm { None, Text, JSON };
 
-/// "text", "json" or "none", and what flags that are switches take: "" and
-/// "true", "false". Nothing for other words.
+/// Parses "text", "json" or "none", and the values of boolean flags: "", "true"
+/// and "false". Absent for other words.
 std::optional<SummaryForm> parseSummaryForm(llvm::StringRef word);
 
 struct ReportOptions {
   SummaryForm summary = SummaryForm::None;
   /// Names of nodes or values to explain.
   std::vector<std::string> explain;
-  /// Files: an HTML page, node data for Model Explorer. Not written if empty.
+  /// Paths of an HTML page and of node data for Model Explorer. Empty to write
+  /// none.
   std::string report, overlay;
-  /// The same are kept, for who asks for them.
+  /// Keep the same in memory for callers that read them.
   bool keepsReport = false, keepsOverlay = false;
-  /// The file whose times the page gets.
+  /// The file with the times that the HTML page shows.
   std::string profile;
-  /// Precision and reason go into the nodes' metadata.
+  /// Stores precision and reason in the nodes' metadata.
   bool annotate = false;
-  /// A training step is made, of which the table of parameters is shown.
+  /// True if a training step is made, whose table of parameters is shown.
   bool isTraining = false;
-  /// NAME=SIZE of symbolic dimensions; what is wrong with them is for the
-  /// passes to say.
+  /// NAME=SIZE of symbolic dimensions. Passes report invalid entries.
   std::vector<std::string> dims;
   /// The result becomes code for a processor.
   bool isCode = false;
   /// The result is verified, and no report recommends that.
   bool isVerified = false;
-  /// What reports say of the run.
+  /// Shown in reports as facts of the run.
   std::string version, input, output;
 };
 
@@ -57,11 +57,12 @@ public:
 
   /// True if a pass must look at the module.
   bool isWanted() const;
-  /// Adds the pass that reads what is trained, behind the training passes.
+  /// Adds the pass that reads the trained parameters, after the training
+  /// passes.
   void addTraining(mlir::OpPassManager &pm);
   /// Adds the pass that measures the model before anything changes it.
   void addStart(mlir::OpPassManager &pm);
-  /// The result will be emulated, which takes the 16-bit types out of it.
+  /// Set if the result will be emulated, which removes its 16-bit types.
   void setEmulated(bool isEmulated) { run.isEmulated = isEmulated; }
   /// Adds the pass that makes the reports, annotates, and strips marks.
   void addEnd(mlir::OpPassManager &pm);
@@ -70,11 +71,11 @@ public:
 
   /// Writes files under temporary names.
   llvm::Error prepare();
-  /// Gives files their names, and completes the texts.
+  /// Renames files to their final names, and completes the texts.
   llvm::Error finish();
 
-  /// What is for a terminal: explanations, the summary as table or JSON. Empty
-  /// where nobody asked.
+  /// Texts for a terminal: explanations, and the summary as table or JSON.
+  /// Empty if not requested.
   llvm::StringRef getExplanation() const { return explanation; }
   llvm::StringRef getTable() const { return table; }
   llvm::StringRef getJSON() const { return json; }

@@ -1,14 +1,14 @@
-//===- ScalingPlan.h - What a step would take on many ranks -----*- C++ -*-===//
+//===- ScalingPlan.h - Predicted scaling over ranks -------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Weak scaling of data-parallel steps: each rank has a batch of the same size.
-// One rank's step is measured, with the times at which buckets of gradients are
-// ready and needed; what travels takes time by a model of latency and bandwidth
-// (Hockney's), one bucket after the other.
+// Predicts weak scaling of data-parallel steps: each rank has a batch of the
+// same size. One rank's step is measured, with the times at which buckets of
+// gradients are ready and needed. Transfers take time by Hockney's model of
+// latency and bandwidth, one bucket after the other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,36 +20,38 @@
 
 namespace mp {
 
-/// Between ranks: bytes per second of one of them, and seconds of a message.
-/// The ranks of a node send to other nodes at the same time, each its share.
+/// A link between ranks: bytes per second of one rank, and seconds per message.
+/// The ranks of a node send to other nodes concurrently, each its share.
 struct Link {
   double bandwidth = 0, latency = 0;
 };
 
 struct Network {
   std::string name;
-  /// Between nodes, and within one of so many ranks, if there are more.
+  /// The links between nodes, and within a node of `ranksPerNode` ranks, if
+  /// there are several.
   Link outside, inside;
   unsigned ranksPerNode = 1;
 
-  /// A name, as "400g" or "nvlink+400g", or "GB/S,US" with ":RANKS,GB/S,US" for
-  /// those of a node behind it. Fails with what is known.
+  /// Parses a name such as "400g" or "nvlink+400g", or "GB/S,US", optionally
+  /// followed by ":RANKS,GB/S,US" for the ranks of a node. The error lists the
+  /// known names.
   static llvm::Expected<Network> parse(llvm::StringRef text);
   static std::vector<std::string> getKnownNames();
 
-  /// An all-reduce of so many bytes on each of `ranks`: the better one of a
-  /// ring and a tree, as NCCL chooses.
+  /// The time of an all-reduce of `bytes` bytes on each of `ranks`: the better
+  /// one of a ring and a tree, as NCCL chooses.
   double getSeconds(double bytes, unsigned ranks) const;
   double getRingSeconds(double bytes, unsigned ranks) const;
   double getTreeSeconds(double bytes, unsigned ranks) const;
 
 private:
   unsigned countNodes(unsigned ranks) const;
-  /// Of all ranks of a node, to other nodes.
+  /// The bandwidth of all ranks of a node together to other nodes.
   double getNodeBandwidth() const;
 };
 
-/// One rank's step.
+/// The measured step of one rank.
 struct MeasuredStep {
   double seconds = 0;
   std::vector<BucketTime> buckets;
@@ -57,37 +59,38 @@ struct MeasuredStep {
   uint64_t getBytes() const;
 };
 
-/// The fastest of some steps of a session, after others that warm up. Fails if
-/// the model reduces nothing.
+/// Measures the fastest of several steps of a session, after warm-up steps.
+/// Fails if the model has no reductions.
 llvm::Expected<MeasuredStep> measureStep(Session &session);
 
-/// The step of a plan that was printed as JSON, here or on another machine.
+/// Reads the step of a plan that was printed as JSON, possibly on another
+/// machine.
 llvm::Expected<MeasuredStep> readMeasuredStep(llvm::StringRef path);
 
-/// What is varied.
+/// One point of the sweep.
 struct ScalingCase {
   unsigned ranks = 1;
   bool isWireBF16 = false;
-  /// Batches for each update: only the last one's step communicates.
+  /// Batches for each update; only the step of the last one communicates.
   unsigned accumulate = 1;
   /// Optimizer states are sharded: gradients are scattered, and 16-bit weights
-  /// gathered, which is three quarters of the bytes.
+  /// gathered, which reduces the bytes to three quarters.
   bool isSharded = false;
 };
 
 struct ScaledStep {
   ScalingCase of;
-  /// Of an update on average: a step, what is exposed of communication in it,
-  /// and that of the slowest rank. `efficiency` is one rank's step in relation.
+  /// Averages per update: the step time, and the exposed communication of the
+  /// slowest rank. `efficiency` is relative to the step of one rank.
   double seconds = 0, exposed = 0, efficiency = 0;
-  /// Sent by each rank for each update.
+  /// Bytes that each rank sends for each update.
   double bytes = 0;
-  /// When each bucket begins to travel, and has arrived.
+  /// The times at which the transfer of each bucket begins and ends.
   std::vector<std::pair<double, double>> travels;
 };
 
-/// `jitter` is how far the times of ranks are apart, as a share of a step (one
-/// standard deviation): all wait for the slowest.
+/// Predicts a case. `jitter` is the standard deviation of the times of ranks,
+/// as a share of a step: all ranks wait for the slowest.
 ScaledStep scale(const MeasuredStep &step, const Network &network,
                  const ScalingCase &wanted, double jitter);
 
@@ -95,10 +98,11 @@ struct ScalingPlan {
   MeasuredStep step;
   Network network;
   double jitter = 0;
-  /// For each number of ranks: fp32, bf16, both of these with four batches for
-  /// an update, and sharded.
+  /// Entries for each number of ranks: fp32, bf16, both with four batches per
+  /// update, and sharded.
   std::vector<ScaledStep> steps;
-  /// The most ranks, a power of two, at which fp32 and bf16 keep nine tenths.
+  /// The most ranks, a power of two, at which fp32 and bf16 keep nine tenths of
+  /// the efficiency.
   unsigned mostF32 = 1, mostBF16 = 1;
 
   void print(llvm::raw_ostream &os) const;

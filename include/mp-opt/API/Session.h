@@ -31,21 +31,21 @@ public:
 
   Program &getProgram() { return *program; }
   Model &getModel() { return *model; }
-  /// One for each input of the program, empty where it takes its default.
+  /// One tensor per input of the program, empty to use the default.
   llvm::MutableArrayRef<Tensor> getInputs() { return inputs; }
 
-  /// States that no data were given for take their defaults, in memory that
-  /// calls may write over: for programs that update them in place, each call of
-  /// which would else begin with copies.
+  /// Sets states without data to their defaults, in memory that calls may
+  /// overwrite. Otherwise each call of a program that updates states in place
+  /// would begin with copies.
   llvm::Error takeStates();
 
-  /// One call; the outputs stand in the model's order.
+  /// Runs one call; the outputs are in the model's order.
   llvm::Expected<std::vector<NamedTensor>> run();
 
 private:
   Session() = default;
 
-  /// In this order: the program needs the model's context.
+  /// The order matters: the program needs the model's context.
   std::unique_ptr<Model> model;
   std::unique_ptr<Program> program;
   std::vector<Tensor> inputs;

@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// How fast a model or training step is, and what memory it takes, for sizes of
-// one symbolic dimension, the batch most often, and for each precision. Memory
-// is planned before any is taken, so that sizes that do not fit are rows of the
-// table, too.
+// Measures the speed and memory of a model or training step for several sizes
+// of one symbolic dimension, usually the batch, and for each precision. Memory
+// is planned before it is allocated; a size that does not fit still gets a row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +21,7 @@
 namespace mp {
 
 struct SizeSweepOptions {
-  /// The name of a dimension of the model, and its sizes, which increase.
+  /// The name of a dimension of the model, and its sizes in increasing order.
   std::string dim;
   std::vector<int64_t> sizes;
   /// "bf16", "fp16", or empty for a model as it is.
@@ -30,9 +29,10 @@ struct SizeSweepOptions {
   CompileOptions compile;
   BindingOptions binding;
   BenchmarkOptions calls;
-  /// Nothing runs, and needs data: what calls take at least on this device.
+  /// If set, nothing runs and no data are needed: the lower bound of the time
+  /// on this device is reported.
   const DeviceModel *estimated = nullptr;
-  /// The model, converted to a precision for sizes of dimensions.
+  /// Reads the model, converted to a precision for sizes of dimensions.
   std::function<llvm::Expected<std::unique_ptr<Model>>(
       llvm::StringRef precision, const llvm::StringMap<int64_t> &dims)>
       read;
@@ -43,32 +43,32 @@ struct SizeSweep {
     int64_t size = 0;
     /// "fp32", "bf16" or "fp16".
     std::string precision;
-    /// Of inputs alone where these are too large already.
+    /// Counts only the inputs if they alone are too large.
     MemoryFigures memory;
     bool isPlanned = false, fits = false;
-    /// One of them where it fits; seconds.
+    /// One of both is set if the size fits. `least` is in seconds.
     std::optional<Measurement> measured;
     std::optional<double> least;
 
-    /// The median, or the least; nothing where it does not fit.
+    /// The median or the lower bound; absent if the size does not fit.
     std::optional<double> getSeconds() const;
   };
 
   std::string dim;
   /// Sizes of the dimension are examples: it is the first of an input.
   bool isBatch = false;
-  /// Nothing has run.
+  /// The times are estimates; nothing has run.
   bool isEstimated = false;
-  /// All memory of where the model runs.
+  /// The total memory of the device or host that runs the model.
   int64_t memoryBytes = 0;
   std::vector<Row> rows;
 
-  /// About the largest size that fits: memory grows along the line through the
-  /// two largest sizes that were planned. Absent with fewer, or if it does not
-  /// grow.
+  /// An estimate of the largest size that fits: memory is extrapolated linearly
+  /// from the two largest planned sizes. Absent with fewer sizes, or if memory
+  /// does not grow.
   std::optional<int64_t> getLargest(llvm::StringRef precision) const;
 
-  /// One line for each row, and where memory ends.
+  /// Prints one line per row, and the largest size that fits.
   void print(llvm::raw_ostream &os) const;
   void printJSON(llvm::raw_ostream &os) const;
 };
@@ -77,7 +77,7 @@ struct SizeSweep {
 /// before; else empty.
 llvm::StringRef findPrecision(mlir::ModuleOp module);
 
-/// Errors are those of reading, binding and compiling.
+/// Runs the sweep. Fails on errors of reading, binding and compiling.
 llvm::Expected<SizeSweep> sweepSizes(const DataSet &data,
                                      const SizeSweepOptions &options);
 

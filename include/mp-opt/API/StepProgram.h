@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A step that has been compiled, and the states that each call of it hands on
-// to the next. Who calls it - a run over data (Trainer.h), or a program with a
-// loop of its own - puts the batch into its inputs.
+// A compiled step, and the states that each call passes on to the next one. The
+// caller, which is a run over data (Trainer.h) or a program with its own loop,
+// sets the inputs of the batch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,9 +24,10 @@ constexpr llvm::StringLiteral skippedName = "loss_scale.skipped_steps";
 
 class StepProgram {
 public:
-  /// Compiles `model`, which is used up and must outlive it; its states begin
-  /// with their defaults. Fails if the model is no training step, as mp-opt
-  /// --train makes it. Steps write over their states, whatever `options` say.
+  /// Compiles `model`, which is consumed and must outlive the program. States
+  /// begin with their defaults. Fails if the model is not a training step as
+  /// made by mp-opt --train. Steps always update states in place, whatever
+  /// `options` say.
   static llvm::Expected<std::unique_ptr<StepProgram>>
   create(Model &model, CompileOptions options);
 
@@ -34,8 +35,8 @@ public:
   llvm::ArrayRef<ProgramValue> getInputs() const {
     return program->getInputs();
   }
-  /// One for each input: the batch, to be set before a call, the states, and
-  /// what takes its default if it is empty.
+  /// One tensor per input: the batch, which must be set before a call, the
+  /// states, and empty tensors for inputs that use their defaults.
   llvm::MutableArrayRef<Tensor> getValues() { return values; }
   llvm::ArrayRef<Tensor> getValues() const { return values; }
   /// Indices of inputs.
@@ -43,44 +44,48 @@ public:
   /// States that were finite at the beginning.
   llvm::ArrayRef<unsigned> getFiniteStates() const { return finite; }
 
-  /// The states, which share their memory with this; as they were when the
-  /// program last gave them.
+  /// The states, which share memory with this object, as of the time when the
+  /// program last returned them.
   std::vector<NamedTensor> nameStates() const;
-  /// The same, as they are. An error if a device does not give them.
+  /// Returns the states without copying them. Fails if a device does not return
+  /// them.
   llvm::Expected<std::vector<NamedTensor>> fetchStates() const;
-  /// Replaces states by copies of those of the same names. Fails, naming the
-  /// state, where a type differs or, if it `needsAll`, where one is missing.
+  /// Replaces states by copies of the tensors with the same names. Fails,
+  /// naming the state, if a type differs or if one is missing and `needsAll` is
+  /// set.
   llvm::Error setStates(llvm::ArrayRef<NamedTensor> given, bool needsAll);
-  /// A state that is no longer finite, though it was at the beginning; null if
-  /// there is none. Sums of an open window do not count. An error if a device
-  /// does not give them.
+  /// A state that is no longer finite although it was at the beginning; null if
+  /// there is none. Sums of an open window do not count. Fails if a device does
+  /// not return the states.
   llvm::Expected<const ProgramValue *> findInfinite();
   /// True between the first and the last step of a window of accumulated
-  /// batches, in steps that skip the update of a window whose sums are not
-  /// finite: until the window ends, sums may be anything.
+  /// batches, in steps that skip the update if sums are not finite. Sums may
+  /// have any value until the window ends.
   bool isWindowOpen() const;
   /// False if a sum of accumulated gradients is not finite.
   llvm::Expected<bool> hasFiniteSums();
-  /// Of a state with one element; absent if there is none of that name.
+  /// The value of a state with one element; absent if there is none of this
+  /// name.
   std::optional<double> getScalar(llvm::StringRef state) const;
 
   bool hasRate() const { return rateInput.has_value(); }
-  /// Of steps for which none is set, if they have one.
+  /// The rate of steps for which none is set. Only valid if hasRate().
   double getDefaultRate() const;
   llvm::Error setRate(double rate);
 
-  /// One step. Random numbers are a function of `number`. Until it has ended
-  /// well, or all states are set, it `isBroken`: it may have changed some.
+  /// Runs one step. Random numbers are a function of `number`. The program
+  /// `isBroken` until the call has succeeded or all states are set, since a
+  /// failed step may have changed some states.
   llvm::Error run(int64_t number);
   bool isBroken() const { return broken; }
   void setBroken() { broken = true; }
 
-  // Of the last call.
+  // Results of the last call.
 
   double getLoss() const { return outputs[lossOutput].toDoubles().front(); }
   /// The losses that it is a sum of.
   std::vector<std::pair<std::string, double>> getLossParts() const;
-  /// All that are no states.
+  /// All outputs that are not states.
   std::vector<NamedTensor> getOutputs() const;
 
 private:

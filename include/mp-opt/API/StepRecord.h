@@ -1,4 +1,4 @@
-//===- StepRecord.h - What training steps give ------------------*- C++ -*-===//
+//===- StepRecord.h - Results of training steps -----------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,38 +18,39 @@
 namespace mp {
 
 struct StepRecord {
-  /// Steps made, this one included, and epochs that were over before it.
+  /// The number of steps done, including this one, and of epochs completed
+  /// before it.
   uint64_t step = 0, epoch = 0;
   double loss = 0;
-  /// Of a loss that is a sum, by the names of its parts.
+  /// The parts of a loss that is a sum, by name.
   std::vector<std::pair<std::string, double>> parts;
-  /// The learning rate, the loss scale, and how many steps it has skipped;
-  /// absent where the model has none.
+  /// The learning rate, the loss scale, and the number of skipped steps; absent
+  /// if the model has none.
   std::optional<double> rate, scale, skipped;
-  /// The loss on validation data, where they were evaluated after this step.
+  /// The loss on validation data, if evaluated after this step.
   std::optional<double> validation;
 
-  /// Not part of a log, which says the same of a run whether it was stopped
-  /// on its way or not. The mean of the finite losses of this epoch so far, as
-  /// far as this run has made it; and what the step took, its batch included,
-  /// but no checkpoint and no evaluation.
+  /// Values that are not written to logs, which must be equal for interrupted
+  /// and uninterrupted runs. `epochLoss` is the mean of the finite losses of
+  /// this epoch as far as this run has made it. `seconds` is the time of the
+  /// step with its batch, but without checkpoints and evaluation.
   double epochLoss = 0, seconds = 0;
 
   void printJSON(llvm::json::OStream &json) const;
 };
 
-/// What a run has come to.
+/// The summary of a run.
 struct TrainingResult {
   StepRecord last;
-  /// The newest; absent without validation data.
+  /// The newest loss on validation data; absent without such data.
   std::optional<double> validation;
-  /// Steps that this run has made, and rows in each; 0 if batches are not made
-  /// of rows.
+  /// Steps done by this run, and rows in each; 0 if batches are not made of
+  /// rows.
   uint64_t made = 0, rows = 0;
-  /// Of the whole run without compilation, and of the steps alone.
+  /// The time of the whole run without compilation, and of the steps alone.
   double seconds = 0, stepSeconds = 0;
-  /// How many ranks have made the steps, and what one of them has sent: bytes,
-  /// the time that took, and that of waiting for it.
+  /// The number of ranks, and the communication of one of them: the bytes sent,
+  /// the time of sending, and the time of waiting for it.
   uint64_t ranks = 1, sentBytes = 0;
   double sendSeconds = 0, exposedSeconds = 0;
 

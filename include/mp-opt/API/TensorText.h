@@ -15,32 +15,32 @@
 
 namespace mp {
 
-/// What the elements of a tensor are like.
+/// Statistics of the elements of a tensor.
 struct TensorRange {
   explicit TensorRange(const Tensor &tensor);
 
   int64_t count = 0, nans = 0, infinities = 0;
-  /// Of finite elements; `least > greatest` if there is none.
+  /// Over finite elements; `least > greatest` if there are none.
   double least, greatest, mean = 0;
 };
 
-/// One line for each: name, type, range.
+/// Prints one line per tensor: name, type, range.
 void printTable(llvm::ArrayRef<NamedTensor> tensors, llvm::raw_ostream &os);
-/// The same and a few elements.
+/// Prints the same and a few elements.
 void printValues(llvm::ArrayRef<NamedTensor> tensors, llvm::raw_ostream &os);
-/// The same as an object.
+/// Prints the same as an object.
 void printJSON(const NamedTensor &named, llvm::json::OStream &json);
 
 /// "1.5", "-3.40282e+38".
 std::string formatShort(double number);
-/// The same with three digits, for errors: "0.00123".
+/// Formats an error with three digits: "0.00123".
 std::string formatError(double number);
-/// A share of 1, with two digits: "1.6 %".
+/// Formats a share of 1 with two digits: "1.6 %".
 std::string formatPercent(double share);
-/// A number in JSON; null where it is not finite.
+/// A number in JSON; null if it is not finite.
 llvm::json::Value toJSON(double number);
 
-/// A text of at least `width` characters.
+/// Pads a text to at least `width` characters.
 std::string pad(llvm::StringRef text, size_t width);
 std::string padLeft(llvm::StringRef text, size_t width);
 

@@ -12,22 +12,21 @@
 
 namespace mp {
 
-/// The states with averages in the places of what they are averages of: as many
-/// as before if there are none.
+/// Replaces states by their averages where these exist. The averages are
+/// removed from the result.
 std::vector<NamedTensor> takeAverages(llvm::ArrayRef<NamedTensor> states);
 
-/// Gives the initializers of `model` the elements of the tensors of their
-/// names; others stay. Fails, naming the tensor, where types differ, or if no
-/// name is the same.
+/// Sets the initializers of `model` to the tensors of the same names; others
+/// stay. Fails, naming the tensor, if types differ, or if no name matches.
 llvm::Error setInitializers(Model &model, llvm::ArrayRef<NamedTensor> tensors);
 
-/// Fails, before a training, where `writeTrained` would at its end: because of
-/// the path, or because `model` is none of the step's.
+/// Fails before a training if `writeTrained` would fail at its end because of
+/// the path, or because `model` does not belong to the step.
 llvm::Error checkTrained(Model *model, const TrainingStep &step,
                          llvm::StringRef path);
 
-/// Writes states at the end of a training: the model with them as its
-/// initializers, if there is one, else a data file.
+/// Writes states at the end of a training: a model with the states as its
+/// initializers if `model` is set, else a data file.
 llvm::Error writeTrained(Model *model, llvm::ArrayRef<NamedTensor> states,
                          llvm::StringRef path);
 

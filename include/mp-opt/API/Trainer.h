@@ -31,69 +31,71 @@ struct TrainerOptions {
   CompileOptions compile;
   BatchOptions batches;
   LearningRate rate;
-  /// How long, in all: `steps`, or `epochs` where that is 0.
+  /// The length of the run: `steps`, or `epochs` if `steps` is 0.
   uint64_t steps = 0, epochs = 1;
-  /// A file of parameters and other states to start with, by their names, or a
-  /// folder of checkpoints, of which the newest has them; those that it has
-  /// not, or all if this is empty, start with their defaults.
+  /// The initial states: a file of parameters and other states by name, or a
+  /// folder of checkpoints, of which the newest is used. States that are
+  /// missing there, or all if this is empty, start with their defaults.
   std::string init;
   /// The folder of checkpoints; empty for none.
   std::string checkpoints;
-  /// Steps between them, 0 for an epoch; and how many are kept.
+  /// Steps between checkpoints, 0 for an epoch; and the number of checkpoints
+  /// to keep.
   uint64_t every = 0, keep = 2;
-  /// Goes on with the newest whole checkpoint, to the same bits, if there is
-  /// one; without this, checkpoints in the folder are an error, as another run
-  /// that uses the folder is in any case.
+  /// Continues from the newest intact checkpoint, if there is one, with bitwise
+  /// equal results. Without this, checkpoints in the folder are an error.
+  /// Another run that uses the folder is always an error.
   bool resume = false;
-  /// A file for a line of JSON for each step (TrainingLog); empty for none.
+  /// The path of a log with a line of JSON for each step (TrainingLog); empty
+  /// for none.
   std::string log;
-  /// The model has averages of its parameters, and they are the result.
+  /// True if the model has averages of its parameters, which are the result.
   bool average = false;
-  /// Data on which the loss is evaluated at the end of each epoch, and of the
-  /// run: that of the averages, if these are the result.
+  /// Data on which the loss is evaluated at the end of each epoch and of the
+  /// run; with the averages, if these are the result.
   std::optional<DataSet> validation;
-  /// Of a run of several, each of which trains on batches of its own, with a
-  /// step that reduces gradients (mp-opt --distribute); null for one. Rank 0
-  /// reads and writes files.
+  /// The process group of a run with several ranks; null for a single rank.
+  /// Each rank trains on its own batches with a step that reduces gradients
+  /// (mp-opt --distribute). Rank 0 reads and writes files.
   Ranks *ranks = nullptr;
-  /// Each of these keeps and updates a range of the optimizer's states
+  /// Each rank keeps and updates a range of the optimizer's states
   /// (Training/Sharding.h).
   bool shardOptimizer = false;
-  /// Reads the step again, to find out where a run has diverged; null if that
-  /// is not asked for.
+  /// Reads the step again to find out where a run has diverged; null if that is
+  /// not wanted.
   std::function<llvm::Expected<std::unique_ptr<Model>>()> readStep;
-  /// Get what is said of data that are not used or not compared, of checkpoints
-  /// that are not whole, of steps that are skipped.
+  /// Receive messages about unused data, data that are not compared, incomplete
+  /// checkpoints, and skipped steps.
   std::function<void(const llvm::Twine &text)> onWarning, onNote;
 };
 
-/// Who watches a run; both may be empty.
+/// Callbacks that observe a run; both may be empty.
 struct TrainingObserver {
-  /// After each step. An error ends the run as an error of its own.
+  /// Called after each step. An error ends the run and is returned unchanged.
   std::function<llvm::Error(const StepRecord &record)> onStep;
-  /// Asked after each step: true ends the run, with a checkpoint.
+  /// Called after each step: true ends the run, with a checkpoint.
   std::function<bool()> shouldStop;
 };
 
 enum class TrainingEnd {
-  /// All steps are made.
+  /// All steps are done.
   Finished,
-  /// By the observer.
+  /// The observer stopped the run.
   Stopped,
-  /// The loss, or a state, is no finite number any more. There is no checkpoint
-  /// of that.
+  /// The loss or a state is no longer finite. There is no checkpoint of this
+  /// state.
   Diverged,
-  /// All steps are made, and none has changed a parameter. There is a
-  /// checkpoint, if they are written.
+  /// All steps are done, and none has changed a parameter. There is a
+  /// checkpoint if they are enabled.
   Unchanged,
 };
 
 /// Runs a training step again and again, and hands its states on.
 class Trainer {
 public:
-  /// Compiles `step` for batches of `data`, and fills its states with what they
-  /// start with. Fails if the model is no training step, as mp-opt --train
-  /// makes it, or if data, states or the checkpoint do not fit it.
+  /// Compiles `step` for batches of `data`, and initializes its states. Fails
+  /// if the model is not a training step as made by mp-opt --train, or if data,
+  /// states or the checkpoint do not fit it.
   static llvm::Expected<std::unique_ptr<Trainer>>
   create(std::unique_ptr<Model> step, const DataSet &data,
          TrainerOptions options);
@@ -101,22 +103,22 @@ public:
   /// Replaces states by those of the same names; the others stay.
   llvm::Error setStates(llvm::ArrayRef<NamedTensor> states);
 
-  /// Of a run of several ranks, before `run`: they compare what they are about
-  /// to do, and take rank 0's states. Fails on all where one differs.
+  /// Must be called before `run` if there are several ranks: they compare their
+  /// settings and take rank 0's states. Fails on all ranks if one differs.
   llvm::Error joinRanks();
-  /// Behind that, where their devices reduce over NCCL: connects these. Fails
-  /// on the rank that cannot.
+  /// Connects devices that reduce over NCCL; called after `joinRanks`. Fails on
+  /// the rank that cannot connect.
   llvm::Error connectDevices();
 
-  /// Makes the remaining steps. Errors are for files and for what the model
-  /// refuses.
+  /// Runs the remaining steps. Fails on file errors and if the model refuses
+  /// its inputs.
   llvm::Expected<TrainingEnd> run(const TrainingObserver &observer = {});
 
-  /// Steps made, those of a run that this one goes on with included; and how
-  /// many there will be.
+  /// The number of steps done, including those of a resumed run, and the total
+  /// number of steps.
   uint64_t getStep() const { return step; }
   uint64_t getTotal() const { return total; }
-  /// That of the newest checkpoint of this run.
+  /// The step of the newest checkpoint of this run.
   std::optional<uint64_t> getCheckpointStep() const { return writer.getStep(); }
   const StepRecord &getLast() const { return last; }
   /// Steps in an epoch, and rows in a step, of all ranks together, 0 if batches
@@ -125,7 +127,8 @@ public:
   uint64_t getBatchSize() const {
     return batches.getBatchSize() * options.batches.ranks;
   }
-  /// Of the optimizer's states that ranks share, what this one has, and all.
+  /// The bytes of sharded optimizer states: those of this rank, and those of
+  /// all.
   std::pair<uint64_t, uint64_t> getShardedBytes() const;
   /// Null for a run of one.
   const Ranks *getRanks() const { return options.ranks; }
@@ -135,7 +138,7 @@ public:
   double getStepSeconds() const { return stepSeconds; }
   /// "the loss of step 12 is NaN; the last checkpoint is that of step 8".
   std::string describeDivergence() const;
-  /// Why no step has changed a parameter, and what helps.
+  /// Explains why no step has changed a parameter, and how to fix that.
   std::string describeUnchanged() const;
 
   /// Writes a checkpoint of the states as they are, wherever that is: for runs
@@ -144,14 +147,14 @@ public:
   /// True if a step has failed on its way: it may have changed some states.
   bool isStepBroken() const { return compiled->isBroken(); }
   /// False if a state is no longer finite, which `describeDivergence` then
-  /// tells of; an error if a device does not give them.
+  /// mentions. Fails if a device does not return the states.
   llvm::Expected<bool> hasFiniteStates();
 
-  /// Parameters and all else that steps hand on. They share their memory with
-  /// the trainer, whose steps write over it. An error if a device does not give
-  /// them.
+  /// Parameters and all other states. They share memory with the trainer, whose
+  /// steps overwrite it. Fails if a device does not return them.
   llvm::Expected<std::vector<NamedTensor>> getStates() const;
-  /// The same or, if they are asked for, with averages in their places.
+  /// Returns the same or, if requested, the averages in place of the
+  /// parameters.
   llvm::Expected<std::vector<NamedTensor>> getResult() const;
 
 private:
@@ -201,7 +204,7 @@ private:
   void noteStart();
   llvm::Expected<TrainingEnd> checkChanges();
 
-  /// Before a step.
+  /// States before a step.
   struct KeptStates {
     uint64_t step = 0;
     std::vector<NamedTensor> states;
@@ -229,29 +232,30 @@ private:
   llvm::Error judgeData();
   const DataAttributes &getDataHash();
 
-  /// Of the folder of checkpoints, for as long as anything may write there.
+  /// Held for the folder of checkpoints as long as anything may be written to
+  /// it.
   CheckpointLock lock;
-  /// In this order: the programs need the model's context.
+  /// The order matters: the programs need the model's context.
   std::unique_ptr<Model> model;
   std::unique_ptr<StepProgram> compiled;
   std::unique_ptr<Evaluation> evaluation;
   TrainingStep form;
   Batches batches;
   TrainerOptions options;
-  /// To go on with, until that is done.
+  /// The checkpoint to resume from, until it is loaded.
   std::optional<Checkpoint> checkpoint;
-  /// Of the data: known from a checkpoint, or on its way.
+  /// The hash of the data: known from a checkpoint, or being computed.
   std::string dataPath, dataVersion;
   DataAttributes knownData;
   std::unique_ptr<DataPass> reading;
-  /// Of the model's file.
+  /// The hash of the model's file.
   const std::string content;
-  /// Of what other steps of the same model may have in common; empty without
-  /// checkpoints.
+  /// The hash of the parts that other steps of the same model may share; empty
+  /// without checkpoints.
   std::string stateHash;
   const uint64_t total, every;
-  /// By input, states of which the rank owns a range; on rank 0, these as they
-  /// were after a step.
+  /// States of which the rank owns a range, by input. On rank 0, also the whole
+  /// states as they were after a step.
   std::vector<ShardedState> shardList;
   std::map<unsigned, const ShardedState *> shards;
   std::map<unsigned, Tensor> wholes;
@@ -261,7 +265,7 @@ private:
   StepRecord last;
   std::optional<double> validation;
   double stepSeconds = 0;
-  /// Steps in a row, up to the last one.
+  /// The number of consecutive skipped steps up to the last one.
   unsigned skippedInRow = 0;
   /// Counts before the first step of this run: steps, those that were
   /// skipped, and hashes of float states, without and with sums of accumulated
@@ -269,23 +273,23 @@ private:
   uint64_t firstStep = 0;
   double skippedBefore = 0;
   std::array<std::optional<uint64_t>, 2> hashesBefore;
-  /// The last loss is no number, and all states are: a mean over nothing. How
-  /// many of these there have been without another one in between.
+  /// True if the last loss is not finite but all states are, as for a mean over
+  /// nothing; and the number of such steps in a row.
   bool isVoid = false;
   unsigned voidInRow = 0;
-  /// The last loss is no number, nor are sums of its open window, whose update
-  /// will be skipped.
+  /// The last loss and sums of its open window are not finite. The update of
+  /// this window will be skipped.
   bool isPending = false;
-  /// A loss of the window up to the last step, or of this step, is no number;
-  /// and whether the step before the next one leaves its window open.
+  /// True if a loss of the window up to the last step, or of this step, is not
+  /// finite; and if the step before the next one leaves its window open.
   bool hasInfiniteLoss = false, wasWindowOpen = false;
   bool hasWarnedOfVoid = false;
-  /// Of this epoch's finite losses.
+  /// Over the finite losses of this epoch.
   double epochSum = 0;
   uint64_t epochCount = 0;
-  /// The state that is no longer finite; empty if there is none.
+  /// The name of the state that is no longer finite; empty if there is none.
   std::string infiniteState;
-  /// Which node has yielded it first; empty if that is not known.
+  /// The node that first produced a non-finite value; empty if unknown.
   std::string origin;
 };
 

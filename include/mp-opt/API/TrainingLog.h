@@ -16,11 +16,11 @@
 
 namespace mp {
 
-/// Lines of JSON, each whole when `add` returns.
+/// A file of JSON lines, each of which is complete when `add` returns.
 class TrainingLog {
 public:
-  /// Keeps the lines of steps up to `step` of a file that is there: what comes
-  /// later has not happened for the run that goes on there.
+  /// Opens a log and keeps the lines of steps up to `step`. Later lines are
+  /// removed, since the resumed run makes those steps again.
   static llvm::Expected<TrainingLog> open(llvm::StringRef path, uint64_t step);
 
   llvm::Error add(const StepRecord &record);

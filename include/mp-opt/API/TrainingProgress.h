@@ -1,4 +1,4 @@
-//===- TrainingProgress.h - How far a training run is -----------*- C++ -*-===//
+//===- TrainingProgress.h - Progress of a training run ----------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,11 +15,10 @@
 
 namespace mp {
 
-/// Events in a second, of the last ten seconds or so: older ones count ever
-/// less.
+/// The rate of events over about the last ten seconds; older events count less.
 class RecentRate {
 public:
-  /// One event, which took so long.
+  /// Adds one event that took `seconds`.
   void add(double seconds);
   /// 0 before the first.
   double get() const { return time > 0 ? events / time : 0; }
@@ -29,19 +28,19 @@ private:
 };
 
 struct ProgressOptions {
-  /// A line that is written over, and one that stays for each epoch (of many,
-  /// for some); else ten lines or so a run.
+  /// Shows a line that is overwritten, and one that stays for each epoch (or
+  /// for some, if there are many); otherwise about ten lines per run.
   bool isBar = false;
   bool isColored = false;
-  /// Of the terminal, at any time; null or 0 if nobody knows.
+  /// The current width of the terminal; null or 0 if unknown.
   std::function<unsigned()> getColumns;
-  /// In all, some of which may have been made before; in an epoch; and rows in
-  /// a step, 0 if there are none.
+  /// The total number of steps, some of which may have been done before; steps
+  /// per epoch; and rows per step, 0 if there are none.
   uint64_t steps = 0, stepsPerEpoch = 1, rows = 0;
 };
 
-/// Says how far a run is, how long it will take, and what the loss is, as a
-/// mean over the epoch so far. Time runs from its creation on.
+/// Shows the progress of a run, the remaining time, and the mean loss of the
+/// epoch so far. Time is measured from the creation of the object.
 class TrainingProgress {
 public:
   TrainingProgress(llvm::raw_ostream &os, ProgressOptions options);
@@ -69,7 +68,7 @@ private:
   bool hasBar = false;
   /// The newest loss on validation data.
   std::optional<double> validation;
-  /// Of steps alone, and with all that lies between them.
+  /// The rate of steps alone, and the rate including everything between steps.
   RecentRate rate, progress;
   Clock::time_point start, last, shown;
 };

@@ -1,4 +1,4 @@
-//===- TrainingStep.h - What makes a model a training step ------*- C++ -*-===//
+//===- TrainingStep.h - Training steps before compilation -------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,26 +13,27 @@
 
 namespace mp {
 
-// The names that mp-opt --train gives.
+// Names used by mp-opt --train.
 constexpr llvm::StringLiteral rateName = "learning_rate";
 
-/// What is known of a step before it is compiled.
+/// Properties of a step that are known before it is compiled.
 struct TrainingStep {
   std::vector<ModelValue> inputs;
-  /// Of each input: the step hands it on, as its output NAME_new. Nodes that
-  /// write over their inputs do so too; which these are, only the program
-  /// knows.
+  /// Indexed by input: true if the step returns the input's next value as
+  /// output NAME_new. Nodes that update their inputs in place are also states,
+  /// but only the program knows them.
   std::vector<bool> isState;
 
-  /// Fails if the model has no loss, and says what makes a step of it.
+  /// Fails if the model has no loss. The error explains how to make a step of
+  /// it.
   static llvm::Expected<TrainingStep>
   find(Model &model, const llvm::StringMap<int64_t> &dims);
 
   std::vector<ModelValue> getStates() const;
 };
 
-/// Takes away the outputs of a step that no run reads: all but the loss, what
-/// it is a sum of, and states.
+/// Removes the outputs of a step that no run reads: all but the loss, its
+/// parts, and states.
 void dropUnreadOutputs(Model &model, const TrainingStep &step);
 
 } // namespace mp

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The result of a run against its input with every float as float64, on data
-// or on random numbers (--verify).
+// Compares the result of a run with its input with every float as float64, on
+// data or on random numbers (--verify).
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,34 +28,35 @@ namespace mp {
 struct VerificationOptions {
   /// A file of data (DataSet.h); random numbers without one.
   std::string data;
-  /// The root mean square error that outputs may have, relative to the values'
-  /// own; absent: what rounding explains (Roundings.h).
+  /// The tolerated root mean square error of outputs relative to the values;
+  /// absent to use the error that rounding explains (Roundings.h).
   std::optional<double> tolerance;
   /// NAME=SIZE of symbolic dimensions.
   std::vector<std::string> dims;
-  /// Where the result runs; the input, as float64, runs on the processor.
+  /// The device that runs the result. The input, as float64, runs on the
+  /// processor.
   DeviceKind device = DeviceKind::CPU;
   FP32Products fp32Products = FP32Products::IEEE;
-  /// Where compiled code is kept.
+  /// The cache of compiled code.
   CodeCacheOptions cache;
-  /// Who compiles, in messages of progress.
+  /// The name of the compiling program in progress messages.
   std::string title;
-  /// Gets what is to be said of the data.
+  /// Receives messages about the data.
   MessageFn onMessage;
 };
 
 struct Verdict {
   bool isVerified = false;
   /// One line: "verified: all 3 outputs are within ...", "NOT verified: ...",
-  /// "nothing compared: ...", or, where random data prove little, "ran: ...".
+  /// "nothing compared: ...", or, if random data prove little, "ran: ...".
   std::string text;
-  /// What a node's value shows; empty if nothing.
+  /// The suspicious value of a node; empty if there is none.
   std::string doubt = {};
 };
 
 /// Runs the input with every float as float64, and the result as it is. Prints
-/// a table of the differences, and of the nodes that make them, to `table`.
-/// `name` is what messages call the model.
+/// a table of the differences, and of the nodes that cause them, to `table`.
+/// Messages refer to the model as `name`.
 llvm::Expected<Verdict>
 verifyResult(mlir::ModuleOp input, mlir::ModuleOp result,
              const VerificationOptions &options, llvm::StringRef name,

@@ -17,28 +17,29 @@
 
 namespace mp {
 
-/// A collective operation of one step of one rank, which does nothing: times in
-/// seconds since the step began.
+/// A collective operation in one step of one rank, without effect. Times are in
+/// seconds from the begin of the step.
 struct BucketTime {
   int32_t number = 0;
-  /// Of its members, in memory.
+  /// The total size of its members.
   uint64_t bytes = 0;
-  /// Whether these are f32, which may travel in bf16.
+  /// True if members are f32, which may be sent as bf16.
   bool isF32 = false;
-  /// When the last member was there, and when the step first needed the result.
+  /// The times at which the last member was ready, and at which the step first
+  /// needed the result.
   double ready = 0, needed = 0;
 };
 
-/// What models call while it lives, in the place of other ranks.
+/// Replaces other ranks during its lifetime: models call its collectives.
 class BucketRecorder {
 public:
-  /// Of models on a device, by its driver; null for those on the processor.
+  /// The driver of a model on a device; null on the processor.
   explicit BucketRecorder(const mp_driver *driver = nullptr);
   ~BucketRecorder();
 
-  /// The step begins now.
+  /// Starts the time of a step.
   void begin();
-  /// In the order in which they were ready, since then.
+  /// Buckets since `begin`, in the order in which they were ready.
   const std::vector<BucketTime> &getBuckets() const { return buckets; }
 
 private:
@@ -46,7 +47,7 @@ private:
   struct Pending {
     BucketTime time;
     int32_t count = 0, members = 0;
-    /// Its last operation, until that is needed; -1 for none.
+    /// Its last operation, until its result is needed; -1 for none.
     int64_t made = -1;
   };
 
@@ -56,7 +57,7 @@ private:
   void make(int32_t number, Pending &pending);
   void add(int32_t number, int32_t members, int32_t type, int64_t count);
   void need(int32_t number);
-  /// Operations of one rank on a device, which copy.
+  /// Serves models on a device by copying.
   void serveDevice();
 
   const mp_driver *driver;

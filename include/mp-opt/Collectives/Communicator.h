@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What carries bytes between the ranks of a run: MPI, whose library is opened
-// when a launcher has started the process. Nothing of it is needed to build,
-// and one binary runs with Open MPI, MPICH and its kin, and libraries with the
-// ABI of MPI 5.
+// Transfers bytes between the ranks of a run with MPI, whose library is opened
+// if a launcher has started the process. Building requires no part of MPI, and
+// one binary runs with Open MPI, MPICH and its derivatives, and libraries with
+// the ABI of MPI 5.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +22,9 @@
 
 namespace mp {
 
-/// All ranks of a run. Every call is made by all of them, with as many bytes,
-/// and returns when this rank's part is done. All calls, and the destructor,
-/// are made by the thread that has connected.
+/// All ranks of a run. Every function is called by all ranks with the same
+/// number of bytes, and returns when this rank's part is done. All functions
+/// and the destructor must be called by the thread that has connected.
 class Communicator {
 public:
   virtual ~Communicator() = default;
@@ -36,12 +36,12 @@ public:
   /// Bytes of a part that one call of `exchange` or `gather` moves best.
   size_t getPieceBytes() const { return pieceBytes; }
 
-  /// Sends the r-th part of `parts` to rank r, and puts what rank r sends to
-  /// `from`'s r-th. Each part has `bytes` bytes, less than 2 GiB.
+  /// Sends chunk r of `parts` to rank r, and stores the chunk received from
+  /// rank r as chunk r of `from`. Chunks have `bytes` bytes, less than 2 GiB.
   virtual llvm::Error exchange(const void *parts, void *from, size_t bytes) = 0;
-  /// All ranks' bytes, in the order of ranks.
+  /// Gathers the bytes of all ranks, in the order of ranks.
   virtual llvm::Error gather(const void *own, void *all, size_t bytes) = 0;
-  /// Those of rank 0, to all others.
+  /// Sends the bytes of rank 0 to all others.
   virtual llvm::Error broadcast(void *data, size_t bytes) = 0;
 
 protected:
@@ -50,28 +50,28 @@ protected:
   size_t pieceBytes = 1 << 19;
 };
 
-/// What the launcher of this process says in the environment.
+/// The launcher's settings in the environment of this process.
 struct Launch {
   enum Kind {
-    /// There is none, or one of another kind of programs.
+    /// No launcher, or one of other programs.
     None,
     OpenMPI,
-    /// MPICH, Intel MPI, MVAPICH: by PMI.
+    /// MPICH, Intel MPI, MVAPICH: launchers that use PMI.
     PMI,
   };
   Kind kind = None;
   int rank = 0, size = 1;
-  /// Among the ranks of this machine; 0 where the launcher does not say.
+  /// The number among the ranks of this machine; 0 if the launcher does not set
+  /// it.
   int localRank = 0;
 
-  /// Fails where torchrun has started the process, which MPI knows nothing of.
+  /// Fails if torchrun has started the process, since it does not use MPI.
   static llvm::Expected<Launch> find();
 };
 
-/// Opens the launcher's library and joins the run. Fails where there is none,
-/// where something is missing in it, or where it sees another number of
-/// processes than the launcher has started: these would be so many runs of one
-/// rank each.
+/// Opens the launcher's library and joins the run. Fails if the library or a
+/// part of it is missing, or if it reports another number of processes than the
+/// launcher has started, in which case each process would run alone.
 llvm::Expected<std::unique_ptr<Communicator>> connect(const Launch &launch);
 
 } // namespace mp

@@ -1,22 +1,23 @@
-//===- Ranks.h - What the ranks of a training run share ---------*- C++ -*-===//
+//===- Ranks.h - The ranks of a training run --------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One thread makes all calls of the communicator, one after the other, beside
-// the model: buckets of gradients begin when their last member is there, in the
-// order in which that happens, which is the same on all ranks.
+// One thread makes all calls of the communicator, one after the other and
+// concurrently with the model. Buckets of gradients begin when their last
+// member is ready, in an order that is the same on all ranks.
 //
-// Sums are made here, the library carries bytes: each rank gets its part of a
-// bucket from all others, adds these up in the order of ranks, from +0 on and
-// in the elements' own type, divides by their number, and sends the result to
-// all. So the bits do not depend on the library, and are those of one rank that
-// accumulates as many batches (mp-opt --accumulate).
+// Sums are computed here; the library only transfers bytes. Each rank receives
+// its shard of a bucket from all others, adds these up in the order of ranks,
+// from +0 on and in the elements' own type, divides by the number of ranks, and
+// sends the result to all. Therefore the bits do not depend on the library, and
+// equal those of one rank that accumulates as many batches (mp-opt
+// --accumulate).
 //
-// Models on devices do the same there where NCCL connects these; else what they
-// reduce goes through the host.
+// Models on devices do the same on the devices if NCCL connects them; otherwise
+// their reductions go through the host.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,52 +35,53 @@
 
 namespace mp {
 
-/// What models on devices reduce by.
+/// The transport for reductions of models on devices.
 enum class DeviceCollectives {
-  /// NCCL where all ranks have it and each a device of its own, else MPI.
+  /// NCCL if all ranks have it and each has its own device, else MPI.
   Auto,
   NCCL,
-  /// Through the host.
+  /// MPI, through the host.
   MPI
 };
 
-/// The words for them, in the enumeration's order.
+/// The names in flags, in the enumeration's order.
 llvm::ArrayRef<llvm::StringRef> getCollectivesWords();
 
 struct RanksOptions {
-  /// Seconds after which a collective operation that is not done ends the
-  /// process: its ranks have stopped, or never came to it. 0 for no limit.
+  /// Seconds after which an unfinished collective operation ends the process,
+  /// because other ranks have stopped or never reached it. 0 for no limit.
   double timeout = 600;
-  /// Gradients of f32 travel in bf16, rounded to nearest before they are sent
-  /// and once more behind the sum, which is in f32. Half of the bytes; with a
-  /// relative error of 2^-9 or so, however many ranks there are. Never fp16:
-  /// unscaled gradients would leave its range.
+  /// Sends f32 gradients as bf16, rounded to nearest before they are sent and
+  /// once more after the sum, which is in f32. This halves the bytes, with a
+  /// relative error of about 2^-9 for any number of ranks. fp16 is not an
+  /// option: unscaled gradients would leave its range.
   bool isWireBF16 = false;
-  /// Launch's, by which ranks of one machine share its devices.
+  /// The number in Launch, by which ranks of one machine share its devices.
   int localRank = 0;
   DeviceCollectives deviceCollectives = DeviceCollectives::Auto;
-  /// Slows every operation down, for tests: seconds for each byte.
+  /// For tests, slows every operation down by this time per byte, in seconds.
   double secondsPerByte = 0;
 };
 
 /// The exit code of a process that the time limit ends: EX_TEMPFAIL.
 constexpr int exitTimedOut = 75;
 
-/// What this rank's steps have communicated so far.
+/// Totals of the communication by this rank's steps.
 struct RanksFigures {
   /// Sent.
   uint64_t bytes = 0;
-  /// Of operations, and of the model waiting for them: what does not overlap.
+  /// The time of operations, and the time that the model has waited for them,
+  /// i.e. that does not overlap.
   double busySeconds = 0, waitSeconds = 0;
 };
 
-/// The device of this rank, as its driver counts them.
+/// The driver of this rank's device, and the driver's number of it.
 struct RankDevice {
   const mp_driver *driver = nullptr;
   int number = 0;
 };
 
-/// Opens libnccl.so.2, or what MPOPT_NCCL_LIBRARY names.
+/// Opens libnccl.so.2, or the library named by MPOPT_NCCL_LIBRARY.
 llvm::Expected<const mp_nccl *> openNCCL();
 
 class Ranks {
@@ -87,9 +89,9 @@ public:
   /// Connects to the launcher's other processes.
   static llvm::Expected<std::unique_ptr<Ranks>> join(const Launch &launch,
                                                      RanksOptions options = {});
-  /// The same by another way to connect, which is asked from the thread that
-  /// uses what it gives. `who` begins the line of a process that the time limit
-  /// ends.
+  /// Joins with another connection function, which is called by the thread that
+  /// uses its result. `who` begins the error line if the time limit ends the
+  /// process.
   using ConnectFn =
       std::function<llvm::Expected<std::unique_ptr<Communicator>>()>;
   static llvm::Expected<std::unique_ptr<Ranks>>
@@ -102,15 +104,15 @@ public:
   const RanksOptions &getOptions() const;
   RanksFigures getFigures() const;
 
-  /// Leaves the others alone: the end of this object waits for nobody. When the
-  /// process ends, its launcher ends them.
+  /// Makes the destructor not wait for other ranks. When the process ends, its
+  /// launcher ends them.
   void abandon();
 
   // Each of these is called by all ranks, by one thread.
 
-  /// Rank 0's bytes, to all others.
+  /// Sends rank 0's bytes to all others.
   llvm::Error broadcast(void *data, size_t bytes);
-  /// Of each rank as many bytes as of this one.
+  /// Gathers the bytes of all ranks, which must have the same size.
   llvm::Expected<std::vector<char>> gather(llvm::ArrayRef<char> own);
   template <typename T> llvm::Expected<std::vector<T>> gatherNumbers(T own) {
     auto bytes = gather(
@@ -123,26 +125,27 @@ public:
     return all;
   }
 
-  /// Means over all ranks in the places of these elements.
+  /// Replaces these elements by their means over all ranks.
   llvm::Error average(llvm::MutableArrayRef<float> elements);
 
-  /// Whether models on devices can reduce there: all ranks find the same. Where
-  /// they cannot, their memory goes through the host, and `getDeviceNote` says
-  /// why; with DeviceCollectives::NCCL that is an error. `open` gives NCCL's
-  /// functions.
+  /// Decides if models on devices can reduce there; the decision is the same on
+  /// all ranks. Otherwise their memory goes through the host, and
+  /// `getDeviceNote` gives the reason; with DeviceCollectives::NCCL this is an
+  /// error. `open` returns NCCL's functions.
   llvm::Error
   agreeOnDevices(const RankDevice &device,
                  llvm::function_ref<llvm::Expected<const mp_nccl *>()> open);
-  /// Behind that, lets them do so. Where it fails on one rank, others may wait
-  /// for that one until the time limit ends them.
+  /// Connects the devices after `agreeOnDevices`. If this fails on one rank,
+  /// others may wait for it until the time limit ends them.
   llvm::Error connectDevices();
-  /// What devices reduce by, or why they do not; empty without devices.
+  /// The transport of devices, or the reason why they do not reduce; empty
+  /// without devices.
   const std::string &getDeviceNote() const;
 
-  /// What models call.
+  /// The functions that models call.
   const mp_collectives &getCollectives() const;
-  /// The models of this process call it from now on, until the end of this
-  /// object.
+  /// Makes the models of this process use it from now on, until its
+  /// destruction.
   void serveModels();
 
 private:

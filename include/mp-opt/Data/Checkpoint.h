@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A folder of checkpoints has a folder for each:
+// A folder of checkpoints contains one folder per checkpoint:
 //
-//     step-0000000040/states.safetensors    what the step hands on
+//     step-0000000040/states.safetensors    the states
 //     step-0000000040/manifest.json         everything else, and hashes
 //
-// Both files appear whole, the manifest last: without it there is no
-// checkpoint. A run that is killed at any time leaves those that it had.
+// Both files are written atomically, the manifest last: a folder without it is
+// not a checkpoint. A run that is killed at any time keeps its checkpoints.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,22 +25,22 @@ namespace mp {
 struct Checkpoint {
   /// Steps made so far; epochs finished, and batches of the current one.
   uint64_t step = 0, epoch = 0, position = 0;
-  /// Of the model's file: getContentName.
+  /// The hash of the model's file, by getContentName.
   std::string model;
-  /// What the run was told, by flags: seed, batch, learning rate, ...
+  /// Settings given by flags: seed, batch, learning rate, ...
   DataAttributes settings;
   /// BLAKE3 of the elements of each tensor that the run is trained on, by its
   /// name, and the version of their files (DataSet.h), empty if that is
   /// unknown. Checkpoints of older releases have neither.
   DataAttributes data;
   std::string dataVersion;
-  /// Of the last step, and on validation data; absent where they are no
-  /// numbers.
+  /// The loss of the last step, and that on validation data; absent if not
+  /// finite.
   std::optional<double> loss, validation;
   std::vector<NamedTensor> states;
 };
 
-/// BLAKE3 of bytes, in hexadecimal digits.
+/// Returns the BLAKE3 hash of bytes in hexadecimal digits.
 std::string getContentName(llvm::StringRef bytes);
 
 class CheckpointFolder {
@@ -54,20 +54,20 @@ public:
     return !CheckpointFolder(path).getSteps().empty();
   }
 
-  /// The steps of those that have a manifest, newest first.
+  /// The steps of checkpoints with a manifest, newest first.
   std::vector<uint64_t> getSteps() const;
 
   /// Makes the folder, if need be, and adds a checkpoint; when that is safe on
   /// the disk, all but the newest `keep` are removed.
   llvm::Error write(const Checkpoint &checkpoint, unsigned keep) const;
 
-  /// Fails, naming the file or the tensor, if anything differs from what was
+  /// Fails, naming the file or the tensor, if anything has changed since it was
   /// written.
   llvm::Expected<Checkpoint> read(uint64_t step) const;
   /// Fails if no checkpoint could be written, and changes nothing.
   llvm::Error checkWritable() const;
 
-  /// The newest that is whole; those that are not are warned of.
+  /// Reads the newest intact checkpoint. Warns of damaged ones.
   llvm::Expected<Checkpoint> readNewest(WarnFn warn) const;
 
 private:

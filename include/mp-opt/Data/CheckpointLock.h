@@ -19,10 +19,10 @@
 
 namespace mp {
 
-/// Holds a checkpoint folder for one run. The kernel releases the lock with the
-/// process, however that ends. The file `lock` in the folder, which says who
-/// has it, and folders that were made for it and have stayed empty are removed
-/// by `release`, and by the destructor.
+/// Holds a checkpoint folder for one run. The kernel releases the lock when the
+/// process ends in any way. `release` and the destructor remove the file `lock`
+/// in the folder, which names the holder, and empty folders that were made for
+/// it.
 class CheckpointLock {
 public:
   using WarnFn = llvm::function_ref<void(const llvm::Twine &warning)>;

@@ -15,11 +15,12 @@ namespace mp {
 /// True for kinds of real floating-point numbers.
 bool isFloat(ElementKind kind);
 
-/// The elements of a float tensor in another float kind, rounded once; the
-/// tensor itself if it is no float, or has that kind already.
+/// Converts the elements of a float tensor to another float kind, rounding
+/// once. Returns the tensor itself if it is not a float tensor or has that kind
+/// already.
 llvm::Expected<Tensor> convertFloats(const Tensor &tensor, ElementKind kind);
 
-/// True for integers of 8 to 64 bits; booleans are none.
+/// True for integers of 8 to 64 bits, but not for booleans.
 bool isInteger(ElementKind kind);
 
 //===----------------------------------------------------------------------===//
@@ -30,27 +31,27 @@ bool isInteger(ElementKind kind);
 // changes. Float takes all of them, rounded, but for finite numbers that would
 // become infinite.
 
-/// True if there are rules for elements of `from` in the place of `to`.
+/// True if elements of `from` may be converted to `to`.
 bool isConvertible(ElementKind from, ElementKind to);
 
-/// True if `to` takes all elements of `from`, whatever they are.
+/// True if `to` can hold all values of `from`.
 bool takesAllOf(ElementKind to, ElementKind from);
 
-/// The place of the first element that `kind` does not take; absent if it
-/// takes them all.
+/// The index of the first element that `kind` does not take; absent if it takes
+/// all.
 std::optional<uint64_t> findRefused(const Tensor &tensor, ElementKind kind);
 
-/// Writes the elements of a tensor to one of another kind, which takes them
-/// all, and of as many elements.
+/// Copies the elements of a tensor to one of another kind, which must be able
+/// to hold all of them and have the same number of elements.
 void copyElements(const Tensor &from, const Tensor &to);
 
-/// One element as text: "-3", "0.5", "NaN", "infinity".
+/// Formats one element: "-3", "0.5", "NaN", "infinity".
 std::string formatElement(const Tensor &tensor, uint64_t place);
 
-/// The name that numpy has for a kind: "float32", "bool".
+/// NumPy's name of a kind: "float32", "bool".
 llvm::StringRef getArrayTypeName(ElementKind kind);
 
-/// "float32[2,3]"; `?` stands for a negative size.
+/// Returns "float32[2,3]"; negative sizes are printed as `?`.
 std::string describeArray(ElementKind kind, llvm::ArrayRef<int64_t> sizes);
 
 } // namespace mp

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// NumPy's .npy and .npz, .safetensors, and raw elements. Files are not
-// trusted: every length is checked against the file before anything is
+// Reads and writes NumPy's .npy and .npz, .safetensors, and raw elements. Files
+// are not trusted: every length is checked against the file before anything is
 // allocated, checksums are compared, and errors name the file and the tensor.
-// Where a file has the elements as memory needs them they are mapped, not
-// copied; writing to such a tensor leaves the file as it is.
+// If a file contains elements in the form used in memory, they are mapped and
+// not copied; writing to such a tensor does not change the file.
 //
-// bfloat16 is what ml_dtypes makes of it in .npy files: `<V2`. No other type
-// of that size has elements that NumPy cannot name.
+// In .npy files, bfloat16 has the type `<V2`, as written by ml_dtypes. It is
+// the only type of that size that NumPy cannot name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@
 
 namespace mp {
 
-/// The content of a file; tensors may share it.
+/// The content of a file, which tensors may share.
 struct DataBuffer {
   llvm::MutableArrayRef<char> bytes;
   std::shared_ptr<void> owner;
@@ -46,12 +46,12 @@ struct DataBuffer {
   static DataBuffer copy(llvm::StringRef bytes);
 };
 
-/// What a file holds besides tensors: text by names.
+/// Attributes of a file: texts by name.
 using DataAttributes = std::map<std::string, std::string>;
 
-/// Bytes as a tensor; copied where their address does not suit `kind`. Fails
-/// unless `buffer` has the size that `kind` and `sizes` ask for. Booleans
-/// other than 0 and 1 are refused.
+/// Makes a tensor of bytes, which are copied only if they are not aligned for
+/// `kind`. Fails unless `buffer` has the size given by `kind` and `sizes`, or
+/// if booleans are neither 0 nor 1.
 llvm::Expected<Tensor> makeTensor(ElementKind kind,
                                   llvm::ArrayRef<int64_t> sizes,
                                   const DataBuffer &buffer);
@@ -68,7 +68,8 @@ llvm::Expected<Tensor> parseRaw(const DataBuffer &file, ElementKind kind,
 
 enum class DataFormat { Npy, Npz, Safetensors };
 
-/// As the name says, else as the content looks; absent if neither tells.
+/// The format given by the name, else recognized from the content; absent if
+/// both are unknown.
 std::optional<DataFormat> getDataFormat(llvm::StringRef path,
                                         llvm::StringRef content);
 
@@ -76,8 +77,8 @@ std::optional<DataFormat> getDataFormat(llvm::StringRef path,
 /// Errors begin with the path.
 llvm::Expected<std::vector<NamedTensor>> readDataFile(llvm::StringRef path);
 
-/// These write to `os` what the readers above read. Kinds that a format lacks
-/// are errors that name the tensor.
+/// Writers for the formats of the readers above. They fail, naming the tensor,
+/// for kinds that the format does not support.
 llvm::Error writeNpy(const Tensor &tensor, llvm::raw_ostream &os);
 llvm::Error writeNpz(llvm::ArrayRef<NamedTensor> tensors,
                      llvm::raw_ostream &os);
@@ -85,16 +86,15 @@ llvm::Error writeSafetensors(llvm::ArrayRef<NamedTensor> tensors,
                              const DataAttributes &attributes,
                              llvm::raw_ostream &os);
 
-/// Fails if the name has a suffix that is none of the formats, which
-/// `writeDataFile` refuses. To tensors that have names, .npy is not offered.
+/// Fails if the suffix of the name is not that of a format that `writeDataFile`
+/// supports. Tensors with names cannot be written as .npy.
 llvm::Error checkDataFileName(llvm::StringRef path, bool haveNames = false);
 
-/// Writes a file of the format that its name says (.npz without one), whole
-/// or not at all.
+/// Writes a file atomically in the format given by its name (.npz by default).
 llvm::Error writeDataFile(llvm::StringRef path,
                           llvm::ArrayRef<NamedTensor> tensors);
 
-/// An error that begins with `what`.
+/// Prefixes an error with `what`.
 llvm::Error prefixError(const llvm::Twine &what, llvm::Error error);
 
 } // namespace mp

@@ -1,4 +1,4 @@
-//===- Difference.h - How far tensors are apart -----------------*- C++ -*-===//
+//===- Difference.h - Differences between tensors ---------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 
 namespace mp {
 
-/// An element may be `absolute + relative * |expected|` away.
+/// An element may differ by `absolute + relative * |expected|`.
 struct Tolerance {
   double relative = 1e-3, absolute = 1e-5;
 
@@ -25,31 +25,32 @@ struct Tolerance {
 /// NaNs, infinities to themselves.
 struct Difference {
   int64_t count = 0;
-  /// Elements that are finite in both, and those that are NaN in both.
+  /// The number of elements that are finite in both, and of those that are NaN
+  /// in both.
   int64_t compared = 0, nans = 0;
-  /// Elements outside of the tolerance, and those where one is a finite number
-  /// and the other is not, or is another one that is not.
+  /// The number of elements outside of the tolerance, and of elements that are
+  /// finite in only one tensor or are different non-finite values.
   int64_t outside = 0, specials = 0;
-  /// Over the finite elements; relative differences where the expected element
-  /// is not zero.
+  /// Maxima over the finite elements. Relative differences are only counted if
+  /// the expected element is not zero.
   double maxAbs = 0, maxRel = 0;
-  /// Root mean squares of the difference and of what is expected.
+  /// Root mean squares of the difference and of the expected elements.
   double rmse = 0, rms = 0;
   double cosine = 1;
-  /// The element furthest outside, or else the one with the greatest
-  /// difference: "[3, 0, 1]".
+  /// The index of the element furthest outside of the tolerance, or else of the
+  /// greatest difference: "[3, 0, 1]".
   std::string worstPlace;
   double worstActual = 0, worstExpected = 0;
 
   static Difference compute(const Tensor &actual, const Tensor &expected,
                             const Tolerance &tolerance);
 
-  /// The root mean square error, relative to what is expected; where all of
-  /// that is zero, infinite unless there is no error; NaN where nothing was
+  /// The root mean square error relative to the expected elements. If these are
+  /// all zero, it is infinite unless there is no error. NaN if nothing was
   /// compared.
   double getError() const;
-  /// No element is finite in both tensors, and they do not differ: the numbers
-  /// say nothing.
+  /// True if no element is finite in both tensors and the tensors are equal, in
+  /// which case nothing was compared.
   bool isEmpty() const { return !compared && !specials; }
 };
 

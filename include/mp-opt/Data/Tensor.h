@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What compiled models take and give, and what data files hold: row-major
+// Inputs and outputs of compiled models, and contents of data files: row-major
 // elements with an element kind and sizes.
 //
 //===----------------------------------------------------------------------===//
@@ -30,16 +30,16 @@ namespace mp {
 /// fixed size or share bytes (strings, 4-bit integers).
 unsigned getElementBytes(ElementKind kind);
 
-/// The product of sizes times `elementBytes`; absent where a size is negative
-/// or the product does not fit into int64.
+/// The product of sizes times `elementBytes`; absent if a size is negative or
+/// the product does not fit into int64.
 std::optional<int64_t> getByteCount(llvm::ArrayRef<int64_t> sizes,
                                     int64_t elementBytes);
 
-/// Shares its bytes with its copies.
+/// Copies of a tensor share its bytes.
 class Tensor {
 public:
   Tensor() = default;
-  /// Zeros, at an address that is a multiple of 64. An error where the sizes
+  /// Allocates zeros at an address that is a multiple of 64. Fails if the sizes
   /// are negative, overflow or do not fit into memory.
   static llvm::Expected<Tensor> create(ElementKind kind,
                                        llvm::ArrayRef<int64_t> sizes);
@@ -60,13 +60,13 @@ public:
     return {static_cast<T *>(data), static_cast<size_t>(getNumElements())};
   }
 
-  /// A copy with bytes of its own.
+  /// Makes a copy with its own bytes.
   llvm::Expected<Tensor> clone() const;
-  /// The tensor itself if create has made its bytes and nobody else has them,
-  /// else a copy.
+  /// Returns the tensor itself if its bytes were allocated by `create` and are
+  /// not shared, else a copy.
   static llvm::Expected<Tensor> makeOwn(Tensor tensor);
-  /// The elements as float64, whatever the kind is; a complex one is two, its
-  /// real part first.
+  /// Converts elements of any kind to float64. A complex element becomes two
+  /// numbers, the real part first.
   std::vector<double> toDoubles() const;
 
 private:
@@ -76,8 +76,8 @@ private:
   std::shared_ptr<void> owner;
 };
 
-/// True if no element of a float tensor is a NaN or infinite. What is no float
-/// of 16 to 64 bits is finite.
+/// True if no element of a float tensor is a NaN or infinite. Tensors other
+/// than floats of 16 to 64 bits are finite.
 bool isFinite(const Tensor &tensor);
 
 struct NamedTensor {
@@ -85,7 +85,8 @@ struct NamedTensor {
   Tensor tensor;
 };
 
-/// `float[2,3]`, as in ONNX's text form; `?` stands for a negative size.
+/// Returns `float[2,3]`, as in ONNX's text form; negative sizes are printed as
+/// `?`.
 std::string describeType(ElementKind kind, llvm::ArrayRef<int64_t> sizes);
 
 } // namespace mp

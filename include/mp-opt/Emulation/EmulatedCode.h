@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The side of lib/Emulation that only compiled kernels see. `thread` is the
-// thread that calls, `place` the number of the text in the kernel's `places`
-// that says which instruction it is: those that meet must be at the same one.
+// The interface of lib/Emulation for compiled kernels. `thread` is the calling
+// thread. `place` is the number of the text in the kernel's `places` that names
+// the instruction: threads that synchronize must be at the same one.
 //
 //===----------------------------------------------------------------------===*/
 
@@ -20,8 +20,8 @@
 extern "C" {
 #endif
 
-/* What all threads of a block have in common: sizes of the block, its place in
-   the grid, the grid's sizes, and shared memory. */
+/* Data shared by all threads of a block: its sizes, its position in the grid,
+   the grid's sizes, and shared memory. */
 typedef struct mp_emulated_block {
   uint32_t ntid[3], ctaid[3], nctaid[3], unused;
   void *shared;
@@ -32,10 +32,10 @@ typedef struct mp_emulated_thread {
   uint32_t tid[3], lane, warp, unused;
 } mp_emulated_thread;
 
-/* The thread that runs; it stays the same from a kernel's begin to its end. */
+/* The current thread, which stays the same from a kernel's begin to its end. */
 mp_emulated_thread *mp_emulated_this_thread(void);
 
-/* bar.sync: all threads of the block. */
+/* bar.sync of all threads of the block. */
 void mp_emulated_barrier(mp_emulated_thread *thread, uint32_t place);
 /* Barrier `id` of `count` threads, all if 0; with `waits` = 0, bar.arrive. */
 void mp_emulated_named_barrier(mp_emulated_thread *thread, uint32_t place,
@@ -79,11 +79,11 @@ void mp_emulated_multiply(mp_emulated_thread *thread, uint32_t place,
 void mp_emulated_copy(mp_emulated_thread *thread, uint32_t place, void *to,
                       const void *from, uint32_t bytes, uint32_t used);
 void mp_emulated_commit(mp_emulated_thread *thread);
-/* Until at most `count` groups are open. */
+/* Waits until at most `count` groups are open. */
 void mp_emulated_wait(mp_emulated_thread *thread, uint32_t place,
                       uint32_t count);
 
-/* What `mp-emulate-kernels=check-races` puts in front of accesses to shared
+/* Inserted by `mp-emulate-kernels=check-races` before accesses to shared
    memory. */
 void mp_emulated_read(mp_emulated_thread *thread, uint32_t place,
                       const void *data, uint64_t bytes);

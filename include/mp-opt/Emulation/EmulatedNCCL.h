@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Ranks of one machine, each a process with an emulated device
-// (EmulatedDriver.h). What is sent is work of a stream, and travels through
-// sockets when that is waited for; until other ranks have come as far, the
-// stream is not ready, for ever if they have gone. Addresses, sizes and ranks
-// are checked, and that both sides of a message have the same size.
-// MPOPT_EMULATED_FAIL works for functions of NCCL, too.
+// Ranks on one machine, each a process with an emulated device
+// (EmulatedDriver.h). Sends are work of a stream and go through sockets when
+// the stream is waited for. Until other ranks have reached the same point, the
+// stream is not ready; it never is if they have ended. Addresses, sizes and
+// ranks are checked, and both sides of a message must have the same size.
+// MPOPT_EMULATED_FAIL also works for functions of NCCL.
 //
 //===----------------------------------------------------------------------===*/
 

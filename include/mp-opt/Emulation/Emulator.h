@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs kernels of CUDA's model that mp-emulate-kernels has made code of this
+// Runs kernels of CUDA's model that mp-emulate-kernels has compiled for this
 // processor. The library needs libc and pthreads.
 //
-// It is strict where hardware is lenient: shared memory is NaNs when a block
-// starts, what cp.async copies arrives when it is waited for and not before,
-// and barriers, masks, alignments and bounds are checked. It does not show
-// timing, weak memory order, or how tensor cores round sums.
+// It is stricter than hardware: shared memory contains NaNs when a block
+// starts, copies by cp.async complete only when they are waited for, and
+// barriers, masks, alignments and bounds are checked. It does not model timing,
+// weak memory order, or the rounding of sums in tensor cores.
 //
 //===----------------------------------------------------------------------===*/
 
@@ -24,13 +24,13 @@
 extern "C" {
 #endif
 
-/* What a kernel does, as bits of `flags`. */
+/* Properties of a kernel, as bits of `flags`. */
 enum {
-  /* Its threads meet: barriers, shuffles, products. */
+  /* Its threads synchronize: barriers, shuffles, products. */
   MP_EMULATED_MEETS = 1,
-  /* It has shared memory. */
+  /* It uses shared memory. */
   MP_EMULATED_SHARES = 2,
-  /* Its accesses to shared memory are looked at: races are found. */
+  /* Its accesses to shared memory are checked for races. */
   MP_EMULATED_CHECKED = 4
 };
 
@@ -39,48 +39,48 @@ typedef struct mp_emulated_kernel {
   const char *name;
   /* `parameters` points to the parameters' addresses, as in cuLaunchKernel. */
   void (*code)(void **parameters);
-  /* How many parameters there are. */
+  /* The number of parameters. */
   uint32_t parameters;
-  /* Bytes of static shared memory; dynamic one begins behind it, at the next
+  /* Bytes of static shared memory. Dynamic memory begins after it, at the next
      multiple of 1024. */
   uint32_t static_shared;
-  /* The most threads of a block that it is made for; 0 if it does not say. */
+  /* The maximum threads of a block that it supports; 0 if not specified. */
   uint32_t max_threads;
   uint32_t flags;
-  /* The only sizes of a block that it is made for; zeros if it does not say. */
+  /* The only sizes of a block that it supports; zeros if not specified. */
   uint32_t block[3];
   /* Pairs of offset and size: bytes of static shared memory that belong to no
      variable. */
   uint32_t num_gaps;
   const uint32_t *gaps;
-  /* Texts, one behind the other: where in the kernels each instruction stands
-     that the library is told about. */
+  /* Texts, one after the other: the locations of all instructions that call the
+     emulator. */
   const char *places;
 } mp_emulated_kernel;
 
-/* The table of a module, which its code defines. */
+/* The table of a module, defined by its code. */
 extern const mp_emulated_kernel mp_emulated_kernels[];
 extern const uint32_t mp_emulated_kernel_count;
 
-/* What all launches of this process have done. */
+/* Counts over all launches of this process. */
 typedef struct mp_emulation_figures {
   uint64_t launches, blocks, threads;
-  /* Barriers that all threads have reached, operations of warps, and of these
-     the products of matrices. */
+  /* Barriers that all threads have reached, operations of warps, and those of
+     them that are products of matrices. */
   uint64_t barriers, collectives, products;
 } mp_emulation_figures;
 
-/* Runs all blocks of a launch, one after the other: 0, or -1 with a text in
-   mp_emulation_error(), which says the kernel, and the block and the thread if
-   one of them is at fault; what other blocks and threads have written until
-   then stays. Launches from several threads take turns. `dynamic_shared` is in
-   bytes. An access to other memory than the parameters' ends the process, as
+/* Runs all blocks of a launch, one after the other. Returns 0, or -1 with a
+   text in mp_emulation_error() that names the kernel, and the block and thread
+   if one of them is at fault. Memory written by other blocks and threads until
+   then stays. Launches from several threads are serialized. `dynamic_shared` is
+   in bytes. An access outside of the parameters' memory ends the process, as
    elsewhere. */
 int32_t mp_emulate_launch(const mp_emulated_kernel *kernel,
                           const uint32_t grid[3], const uint32_t block[3],
                           uint32_t dynamic_shared, void **parameters);
 
-/* What went wrong in this thread's last launch; empty if nothing did. */
+/* The error of this thread's last launch; empty if there was none. */
 const char *mp_emulation_error(void);
 
 mp_emulation_figures mp_emulation_counts(void);

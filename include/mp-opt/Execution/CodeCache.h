@@ -18,42 +18,41 @@ namespace mp {
 
 struct CodeCacheOptions {
   bool isOn = true;
-  /// Without one, `code` in the user's cache folder.
+  /// The folder; if empty, `code` in the user's cache folder.
   std::string folder;
-  /// Bytes of all code that is kept. A model of many layers has 10 to 30 MB,
-  /// and this is a tenth of what small home folders have.
+  /// The maximum size of all code in the cache. Models with many layers have 10
+  /// to 30 MB, and the default is a tenth of a small home folder's quota.
   uint64_t limit = uint64_t(1) << 30;
 
-  /// What `--cache=FLAG` asks for - on, off, or a folder with a slash in its
-  /// name - and, where it does not, what MPOPT_CACHE_DIR and MPOPT_CACHE_SIZE
-  /// do. An error says what was expected.
+  /// Parses the value of `--cache=FLAG`: on, off, or a folder with a slash in
+  /// its name. MPOPT_CACHE_DIR and MPOPT_CACHE_SIZE are used where the flag
+  /// gives no value. Fails with the expected values.
   static llvm::Expected<CodeCacheOptions> parse(llvm::StringRef flag);
 };
 
-/// Code by hashes of all that it is made from. It is machine code that will
-/// run: what others than the user could have written is never read.
+/// Stores code under hashes of everything that it is made from. The code will
+/// be executed, so files that other users could have written are never read.
 class CodeCache {
 public:
-  /// Hexadecimal digits.
+  /// A text of hexadecimal digits.
   using Key = std::string;
 
-  /// Warnings are printed as those of `tool`, if that is not empty. Nothing is
-  /// opened before the first use.
+  /// Warnings are printed in the name of `tool`, if it is not empty. The folder
+  /// is opened on first use.
   CodeCache(CodeCacheOptions options, llvm::StringRef tool);
 
-  /// False if it is off, or where no code can be kept, of which there is one
-  /// warning.
+  /// False if the cache is off or its folder cannot be used. The latter gives
+  /// one warning.
   bool isOpen();
 
-  /// For code of a model, and all else that it depends on: `settings` is what
-  /// the caller knows of that; the processor and this build of the program are
-  /// added.
+  /// The key for code of a model. `settings` describes all other inputs that
+  /// the caller knows; the processor and the build of this program are added.
   static Key makeKey(const ModelContent &content, llvm::StringRef settings);
 
-  /// Absent where there is none. What is damaged or of another version is gone
-  /// then.
+  /// Absent if there is no entry. Damaged entries and those of another version
+  /// are removed.
   std::optional<ProgramCode> find(const Key &key, const ModelContent &content);
-  /// Says once if that is not possible.
+  /// Stores an entry. Warns once if that is not possible.
   void store(const Key &key, const ProgramCode &code, mlir::ModuleOp module,
              const ModelContent &content);
   void remove(const Key &key);

@@ -23,10 +23,11 @@
 
 namespace mp {
 
-/// What code is made for.
+/// The target that code is generated for.
 struct CodeTarget {
-  /// Without a triple, the system that this runs on; without anything, its
-  /// processor as well. Without a processor, a common one of the system's.
+  /// Without a triple, the target is this system; without all three, it is this
+  /// system's processor. Without a processor, a generic one of the system is
+  /// used.
   std::string triple, cpu, features;
 
   bool isHost() const { return triple.empty() && cpu.empty(); }
@@ -34,26 +35,27 @@ struct CodeTarget {
   static CodeTarget getHost();
 };
 
-/// What LLVM knows of the target; an error that says what it does not know.
+/// Creates LLVM's description of the target. Fails with the part that LLVM does
+/// not know.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createTargetMachine(const CodeTarget &target);
 
-/// The module in LLVM's dialect as optimized LLVM IR.
+/// Translates the module in LLVM's dialect to optimized LLVM IR.
 llvm::Expected<std::unique_ptr<llvm::Module>>
 translateToLLVM(mlir::ModuleOp module, llvm::LLVMContext &context,
                 const llvm::TargetMachine &machine, const CompileWatch &watch);
 
-/// The same as object files that belong to one program. The module's context
-/// has the threads that make them.
+/// Translates to object files that belong to one program. The threads of the
+/// module's context compile them.
 llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>>
 emitObjects(mlir::ModuleOp module, const llvm::TargetMachine &machine,
             const CompileWatch &watch);
 
-/// An object file.
+/// Compiles to an object file.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 emitObject(llvm::Module &module, llvm::TargetMachine &machine);
 
-/// What the module needs for translation.
+/// Registers the dialects and interfaces needed for translation.
 void registerTranslations(mlir::DialectRegistry &registry);
 
 } // namespace mp

@@ -1,4 +1,4 @@
-//===- CompileProgress.h - How far compiling is -----------------*- C++ -*-===//
+//===- CompileProgress.h - Progress of a compilation ------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,33 +19,31 @@
 
 namespace mp {
 
-/// While it lives, and from one second on, says on standard error what is
-/// compiled and how far that is:
+/// After one second, shows the progress of a compilation on standard error:
 ///
 ///     mp-run: compiling step.onnx for znver3: lowering, 12 of 34 passes
 ///
-/// On a terminal the line is written anew as work goes on, within its width,
-/// and is gone at the end. Elsewhere how far it is would only fill a file:
-/// there is one line at one second and, if all is well, one with the time at
-/// the end. Any thread may tell what has been done.
+/// On a terminal the line is updated within its width, and erased at the end.
+/// Otherwise, to keep log files short, there is one line after one second and,
+/// on success, one with the total time. Any thread may report progress.
 class CompileProgress {
 public:
-  /// `what` is `mp-run: compiling step.onnx for znver3`.
+  /// `what` is for example "mp-run: compiling step.onnx for znver3".
   explicit CompileProgress(std::string what);
   ~CompileProgress();
 
   static bool isOnTerminal();
 
-  /// A phase of `total` units begins: "lowering", "passes".
+  /// Begins a phase of `total` units: "lowering", "passes".
   void start(llvm::StringRef phase, llvm::StringRef units, size_t total);
-  /// One of them is done.
+  /// Counts one finished unit.
   void advance();
   /// Counts the passes of `pm`, which must be complete, as `start` and
   /// `advance` would.
   void follow(mlir::PassManager &pm);
   /// Makes room for a message.
   void clear();
-  /// All is done, and well.
+  /// Marks the compilation as successful.
   void finish();
 
 private:
@@ -63,12 +61,12 @@ private:
   std::thread watcher;
 };
 
-/// Who follows a compilation; both may be null.
+/// Observers of a compilation; both may be null.
 struct CompileWatch {
   CompileProgress *progress = nullptr;
   mlir::TimingScope *timing = nullptr;
 
-  /// As those of `progress`, if there is one.
+  /// Forwards to `progress`, if there is one.
   void start(llvm::StringRef phase, llvm::StringRef units, size_t total) const;
   void advance() const;
   /// A timer for a step, which ends with it.

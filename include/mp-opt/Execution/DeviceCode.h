@@ -1,4 +1,4 @@
-//===- DeviceCode.h - What devices run of a model ---------------*- C++ -*-===//
+//===- DeviceCode.h - Code for devices --------------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,10 +14,10 @@
 
 namespace mp {
 
-/// The plan of a module that was lowered for a device, with its kernels for
-/// each of the targets (EmitPTX.h); without targets they are emulated, and the
-/// module keeps their code. `main` goes, since the plan has all of it. Fails
-/// after a diagnostic.
+/// Makes the plan of a module that was lowered for a device, with its kernels
+/// for each of the targets (EmitPTX.h). Without targets, kernels are emulated
+/// and the module keeps their code. `main` is removed, since the plan replaces
+/// it. Fails after a diagnostic.
 mlir::FailureOr<DevicePlan> makeDeviceCode(mlir::ModuleOp module,
                                            llvm::ArrayRef<PTXTarget> targets,
                                            const CompileWatch &watch);

@@ -1,4 +1,4 @@
-//===- DeviceCost.h - What a plan takes at least ----------------*- C++ -*-===//
+//===- DeviceCost.h - Lower bound of the cost of a plan ---------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 //
-// A bound from below, and no forecast: each launch takes as long as the device
-// needs at its best to move the bytes, or to do the operations, whichever is
-// longer, and a moment to start. Kernels that reach it have perfect caches,
-// full bandwidth and peak arithmetic.
+// A lower bound, not a forecast: each launch takes the time in which the device
+// can at best move the bytes or do the operations, whichever is longer, plus
+// the launch overhead. Kernels that reach it have perfect caches, full
+// bandwidth and peak arithmetic.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,18 +23,20 @@
 
 namespace mp {
 
-/// Of one or more records.
+/// The cost of one or more records.
 struct DeviceCost {
   uint64_t launches = 0, copies = 0;
   uint64_t readBytes = 0, writtenBytes = 0;
-  /// Multiply-adds of 16-bit factors by tensor cores, where one of tf32, which
-  /// takes twice the time on all of them, counts as two; and those of others.
+  /// Multiply-adds of 16-bit factors on tensor cores, and all other
+  /// multiply-adds. A multiply-add in tf32 counts as two, since it takes twice
+  /// the time on all devices.
   uint64_t tensor = 0, fma = 0;
-  /// Other operations on floats; all on f64, multiply-adds as two.
+  /// Other operations on floats; and all operations on f64, with multiply-adds
+  /// counted as two.
   uint64_t operations = 0, doubles = 0;
-  /// At least, without those between kernels.
+  /// The lower bound of the time, without gaps between kernels.
   double seconds = 0;
-  /// Of these, of records whose bytes, rather than operations, say so.
+  /// The part of `seconds` in records that are bound by memory.
   double memorySeconds = 0;
 
   /// Adds counts and times.
@@ -42,22 +44,22 @@ struct DeviceCost {
 };
 
 struct PlanCost {
-  /// Of each record, in the plan's order.
+  /// One entry per record, in the plan's order.
   std::vector<DeviceCost> records;
   DeviceCost total;
-  /// A launch of several kinds counts for the one that takes longest; bytes and
-  /// operations count for their own.
+  /// The time of a launch of several kinds counts for the kind that takes
+  /// longest; bytes and operations count for their own kinds.
   std::map<device::WorkKind, DeviceCost> kinds;
-  /// Of the arena, constants, inputs (states among them), and outputs that are
-  /// not written over states.
+  /// Sizes of the arena, constants, inputs (including states), and outputs that
+  /// are not written over states.
   uint64_t arenaBytes = 0, constantBytes = 0, inputBytes = 0, outputBytes = 0;
-  /// Of inputs, those that outputs are written over.
+  /// The part of `inputBytes` that outputs are written over.
   uint64_t stateBytes = 0;
 
   uint64_t getMemoryBytes() const {
     return arenaBytes + constantBytes + inputBytes + outputBytes;
   }
-  /// Of a call, with what launches take.
+  /// The time of a call, including launch overhead.
   double getSeconds() const {
     return graphSeconds + total.seconds +
            launchSeconds * double(total.launches + total.copies);

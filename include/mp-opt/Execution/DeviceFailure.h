@@ -15,8 +15,9 @@
 
 namespace mp {
 
-/// A call of a model has found the device lost, or the driver has refused what
-/// it did before: neither the model nor its data are to blame.
+/// An error of the device or its driver in a call: the device was lost, or the
+/// driver refused something that it accepted before. Neither the model nor its
+/// data are the cause.
 class DeviceFailure : public llvm::ErrorInfo<DeviceFailure> {
 public:
   static char ID;

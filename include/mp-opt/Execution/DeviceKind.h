@@ -1,4 +1,4 @@
-//===- DeviceKind.h - Where models run --------------------------*- C++ -*-===//
+//===- DeviceKind.h - Kinds of devices --------------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,40 +21,39 @@ enum class DeviceKind {
   CPU,
   /// The first GPU that NVIDIA's driver finds.
   CUDA,
-  /// A GPU without one: the processor runs its kernels (lib/Emulation).
+  /// A GPU emulated by the processor, which runs its kernels (lib/Emulation).
   Emulated
 };
 
-/// The words for them, in the enumeration's order.
+/// The names in flags, in the enumeration's order.
 llvm::ArrayRef<llvm::StringRef> getDeviceWords();
 llvm::StringRef stringifyDevice(DeviceKind kind);
 
-/// How devices multiply fp32 by fp32.
+/// The arithmetic of fp32 products on devices.
 enum class FP32Products {
-  /// Exactly: fused multiply-adds.
+  /// Exact products: fused multiply-adds.
   IEEE,
-  /// By tensor cores, of factors rounded to tf32, which has 11 significant bits
-  /// (10 are stored); sums are in fp32. torch calls it allow_tf32.
+  /// On tensor cores, with factors rounded to tf32, which has 11 significant
+  /// bits (10 are stored), and sums in fp32. torch calls it allow_tf32.
   TF32
 };
 
-/// The words for them, in the enumeration's order.
+/// The names in flags, in the enumeration's order.
 llvm::ArrayRef<llvm::StringRef> getFP32ProductsWords();
 
-/// What is wrong with products that were asked for on a device; none if they
-/// fit.
+/// An error message if the products do not fit the device; absent if they do.
 std::optional<std::string> findMisfit(FP32Products products, DeviceKind device);
 
-/// Of NVIDIA's GPUs: what PTX is made for.
+/// The target of PTX code among NVIDIA's GPUs.
 struct PTXTarget {
-  /// As ptxas and LLVM call it; later GPUs run that code, too, but for those
-  /// with an `a`.
+  /// The name used by ptxas and LLVM. Later GPUs run the code too, unless the
+  /// name ends with `a`.
   std::string chip = "sm_80";
-  /// 10 * major + minor of the oldest version of PTX that is not too old; 0 for
-  /// the chip's own, and at least 8.0.
+  /// 10 * major + minor of the minimum version of PTX; 0 for the chip's own
+  /// minimum, but at least 8.0.
   unsigned version = 0;
-  /// Machine code of this chip, by CUDA's ptxas or nvJitLink, in the place of
-  /// PTX.
+  /// True for machine code of this chip instead of PTX, made by CUDA's ptxas or
+  /// nvJitLink.
   bool isCubin = false;
 };
 

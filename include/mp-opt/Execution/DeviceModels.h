@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 //
-// What a GPU can do at most, as its maker states it: for estimates of what a
-// model takes there, without one.
+// Peak rates and sizes of GPUs as stated by their makers. They allow estimates
+// for GPUs that are not present.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,9 +23,9 @@
 namespace mp {
 
 struct DeviceModel {
-  /// As flags say it: "h200".
+  /// The name in flags: "h200".
   llvm::StringLiteral name;
-  /// The product whose data sheet it is.
+  /// The product that the data sheet describes.
   llvm::StringLiteral title;
   uint64_t memoryBytes;
   /// Bytes per second.
@@ -35,12 +35,13 @@ struct DeviceModel {
   double tensorRate, floatRate, doubleRate;
 };
 
-/// Seconds that the driver takes to launch a graph, and that pass between a
-/// kernel and one that waits for it. Estimates: no data sheet has them.
+/// The seconds that the driver takes to launch a graph, and those between a
+/// kernel and one that depends on it. These are estimates, since data sheets do
+/// not state them.
 constexpr double graphSeconds = 2.5e-6, launchSeconds = 1e-6;
 
 llvm::ArrayRef<DeviceModel> getDeviceModels();
-/// Null if there is none of that name.
+/// Null if the name is unknown.
 const DeviceModel *findDeviceModel(llvm::StringRef name);
 /// "a100, h100 or h200".
 std::string listDeviceModels();

@@ -1,12 +1,12 @@
-//===- DevicePlan.h - What a device does in a call of a model ---*- C++ -*-===//
+//===- DevicePlan.h - The work of a device in one call ----------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The plan of Runtime/Plan.h as a value: made of a module, packed into the
-// bytes that the run-time library reads.
+// The plan of Runtime/Plan.h as a value. It is made from a module, and packed
+// into the bytes that the run-time library reads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ struct DevicePlan {
     /// Empty for constants.
     std::string name;
     uint64_t bytes = 0;
-    /// Of an output, the input that it is written over; else -1.
+    /// For an output, the input that it is written over; else -1.
     int64_t state = -1;
   };
 
@@ -38,39 +38,39 @@ struct DevicePlan {
   /// Kernels as one module of the driver.
   struct Image {
     ImageKind kind = ImageKind::Emulated;
-    /// 90 for sm_90, which any later device runs too if it is PTX; `isSpecific`
-    /// for sm_90a. 0 if emulated.
+    /// 90 for sm_90; any later device can run it if it is PTX. `isSpecific` is
+    /// set for sm_90a. 0 if emulated.
     unsigned architecture = 0;
     bool isSpecific = false;
     /// 80 for PTX 8.0.
     unsigned ptxVersion = 0;
-    /// Without the zero behind PTX; empty if emulated.
+    /// PTX without its terminating zero; empty if emulated.
     std::string content;
-    /// The image, a smaller number, whose kernels these are, made for other
-    /// devices; -1 if kernels refer to this one.
+    /// The number of an earlier image with the same kernels, for which this one
+    /// is an alternative on other devices; -1 if kernels refer to this image.
     int insteadOf = -1;
   };
 
   struct Kernel {
     std::string name;
     unsigned image = 0;
-    /// The most of all launches: threads of a block, bytes of dynamic shared
-    /// memory.
+    /// The maxima over all launches: threads of a block, bytes of dynamic
+    /// shared memory.
     unsigned threads = 0, shared = 0;
-    /// All are pointers.
+    /// The number of parameters, all of which are pointers.
     unsigned parameters = 0;
   };
 
   enum class Space { Arena, Input, Output, Constant, Control };
   struct Place {
     Space space = Space::Arena;
-    /// Of the input, output or constant; else 0.
+    /// The number of the input, output or constant; else 0.
     unsigned index = 0;
-    /// Where it begins in there, and what of it is used.
+    /// The used range: its offset and size.
     uint64_t offset = 0, bytes = 0;
   };
 
-  /// What a record moves and computes, as `#device.work` says it.
+  /// The memory accesses and operations of a record, as in `#device.work`.
   struct Work {
     device::WorkKind kind = device::WorkKind::Copy;
     uint64_t readBytes = 0, writtenBytes = 0;
@@ -81,31 +81,33 @@ struct DevicePlan {
     static Work get(device::WorkAttr attribute);
   };
 
-  /// What ranks make of memory: a member of a bucket (Runtime.h).
+  /// A reduction of memory over ranks: a member of a bucket (Runtime.h).
   struct Reduction {
     int bucket = 0, members = 1, operation = 0, type = 1;
     Place memory;
-    /// A byte that is 0 where nothing is to be done.
+    /// A byte that is 0 if the reduction is to be skipped.
     std::optional<Place> condition;
   };
 
   enum class RecordKind { Launch, Copy, Fill, ReduceStart, ReduceWait };
   struct Record {
     RecordKind kind = RecordKind::Launch;
-    /// Of a launch; of a start or wait, the reduction's number.
+    /// The kernel of a launch; for a start or wait, the number of the
+    /// reduction.
     unsigned kernel = 0;
     std::array<unsigned, 3> grid = {}, block = {};
     unsigned shared = 0;
-    /// It is no part of a call, but runs where states have been set.
+    /// True if it is not part of a call, but runs after states have been set.
     bool whenSet = false;
-    /// Of a fill: a value of 1, 2 or 4 bytes.
+    /// The value of a fill, which has 1, 2 or 4 bytes.
     unsigned value = 0, valueBytes = 0;
-    /// Parameters; source and target; target; of a reduction none.
+    /// The parameters of a launch; the source and target of a copy; the target
+    /// of a fill; empty for a reduction.
     std::vector<Place> places;
-    /// The node that it comes from, for messages; empty if that is not known.
+    /// The node from which it comes, for messages; empty if unknown.
     std::string node;
-    /// One for each kind; empty if that is not known. It is not packed: nobody
-    /// who runs a plan asks for it.
+    /// One entry per kind of work; empty if unknown. It is not packed, since
+    /// running a plan does not need it.
     std::vector<Work> work;
   };
 
@@ -115,21 +117,21 @@ struct DevicePlan {
   std::vector<Kernel> kernels;
   std::vector<Record> records;
   std::vector<Reduction> reductions;
-  /// Texts of kernels that fail.
+  /// Error texts that kernels may report.
   std::vector<std::string> errors;
 
-  /// The bytes of Runtime/Plan.h.
+  /// Packs the plan into the bytes of Runtime/Plan.h.
   std::string pack() const;
-  /// The reverse, for any bytes.
+  /// Unpacks and validates any bytes.
   static llvm::Expected<DevicePlan> unpack(llvm::StringRef bytes);
 
-  /// One line for each buffer, image, kernel and record, and their totals.
+  /// Prints one line per buffer, image, kernel and record, and their totals.
   void print(llvm::raw_ostream &os) const;
 };
 
-/// The plan of a module whose `main` is a list of launches and copies
-/// (Device.td), with one emulated image, which is to be replaced by what the
-/// kernels become. Kernels themselves are not looked at. Fails after a
+/// Makes the plan of a module whose `main` is a list of launches and copies
+/// (Device.td). It has one emulated image, which the caller replaces by the
+/// compiled kernels. The kernels themselves are not inspected. Fails after a
 /// diagnostic.
 mlir::FailureOr<DevicePlan> makePlan(mlir::ModuleOp module);
 

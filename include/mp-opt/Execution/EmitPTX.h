@@ -16,8 +16,8 @@
 
 namespace mp {
 
-/// The targets of `--target`: "sm_80,sm_90a:cubin". Errors say what chips there
-/// are.
+/// Parses the value of `--target`: "sm_80,sm_90a:cubin". Errors list the known
+/// chips.
 llvm::Expected<std::vector<PTXTarget>> parsePTXTargets(llvm::StringRef text);
 
 /// An image, and the kernels that are in it.
@@ -26,12 +26,13 @@ struct PTXImage {
   std::vector<std::string> kernels;
 };
 
-/// Kernels in LLVM's and NVVM's dialects as PTX; the same images for each chip.
-/// The context's threads make it, in several images. Errors say what chips
-/// there are, and which kernel calls a function that is not there. Division and
-/// square roots are correctly rounded; products and sums become one instruction
-/// as in code for processors. Where the target says so, CUDA's ptxas makes
-/// machine code of it, which must be in PATH.
+/// Compiles kernels in LLVM's and NVVM's dialects to PTX. The division into
+/// images does not depend on the chip, and images are compiled in parallel by
+/// the context's threads. Errors list the known chips, or name the kernel that
+/// calls an undefined function. Division and square roots are correctly
+/// rounded; products and sums are fused as in code for processors. If the
+/// target requests machine code, CUDA's ptxas in PATH or nvJitLink assembles
+/// the PTX.
 llvm::Expected<std::vector<PTXImage>> emitPTX(mlir::gpu::GPUModuleOp kernels,
                                               const PTXTarget &target,
                                               const CompileWatch &watch);

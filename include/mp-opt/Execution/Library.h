@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Code that stands for itself, with its constants as data, for programs that
-// link it with the run-time library; and the C header that they include.
+// Makes self-contained code with its constants as data, for programs that link
+// it with the run-time library, and the C header that they include.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,39 +21,39 @@
 namespace mp {
 
 struct LibraryOptions {
-  /// The start of all names of C: `PREFIX_run`, `PREFIX_interface`,
-  /// `PREFIX_release`, and `PREFIX_set_device` of models on devices.
+  /// The prefix of all names in C: `PREFIX_run`, `PREFIX_interface`,
+  /// `PREFIX_release`, and `PREFIX_set_device` for models on devices.
   std::string prefix;
-  /// As it was lowered.
+  /// Must be the same as in lowering.
   bool updateInPlace = false;
   DeviceKind device = DeviceKind::CPU;
 };
 
-/// `text` as the start of a name of C: what cannot stand there is `_`.
+/// Converts `text` to the start of a C identifier; other characters become `_`.
 std::string getCName(llvm::StringRef text);
 
-/// Whether names that begin with it could be those of the run time.
+/// True if names with this prefix could collide with those of the run time.
 bool isReservedCName(llvm::StringRef prefix);
 
-/// LLVM IR of a module as `mp-lower-to-llvm` leaves it, with all that it needs
-/// but the run-time library and libm. Only the names of its header are visible.
-/// The code is that which a `Program` of the module runs.
+/// Makes LLVM IR of a module that `mp-lower-to-llvm` has lowered. It contains
+/// everything but the run-time library and libm. Only the names of its header
+/// are visible. The code is the same as that of a `Program` of the module.
 llvm::Expected<std::unique_ptr<llvm::Module>>
 makeLibrary(mlir::ModuleOp module, const ModelInterface &interface,
             const LibraryOptions &options, llvm::LLVMContext &context,
             llvm::TargetMachine &machine, const CompileWatch &watch);
 
-/// The same for a device: LLVM IR of the host with `plan`, which has its
-/// images. Of the emulated device, `module` has the kernels, as makeDeviceCode
-/// leaves them; else it is not looked at.
+/// Makes the library of a model for a device: LLVM IR of the host with `plan`,
+/// which contains the images. `module` is only used for the emulated device,
+/// whose kernels it contains as makeDeviceCode leaves them.
 llvm::Expected<std::unique_ptr<llvm::Module>>
 makeDeviceLibrary(mlir::ModuleOp module, const DevicePlan &plan,
                   const ModelInterface &interface,
                   const LibraryOptions &options, llvm::LLVMContext &context,
                   llvm::TargetMachine &machine, const CompileWatch &watch);
 
-/// The header, which includes nothing but the standard library's: `model` is
-/// what comments call the model.
+/// Makes the header, which includes only the standard library. Comments refer
+/// to the model as `model`.
 std::string makeHeader(const ModelInterface &interface,
                        const LibraryOptions &options, llvm::StringRef model);
 

@@ -1,4 +1,4 @@
-//===- MemoryFigures.h - What memory a model takes --------------*- C++ -*-===//
+//===- MemoryFigures.h - Memory of a model ----------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,24 +17,24 @@ namespace mp {
 
 /// Bytes of the memory that calls of a program take, as planned.
 struct MemoryFigures {
-  /// Of activations and temporaries.
+  /// Memory for activations and temporaries.
   int64_t arena = 0;
   int64_t constants = 0;
   /// States that are inputs count as such.
   int64_t inputs = 0;
-  /// But for those that are written over states.
+  /// Without outputs that are written over states.
   int64_t outputs = 0;
 
   int64_t getTotal() const;
 };
 
-/// Of a module that was lowered for `device`, which need not be there, and
-/// `updateInPlace` or not. Values whose sizes are unknown count for nothing.
-/// Fails after a diagnostic.
+/// Plans the memory of a module that was lowered for `device`, which need not
+/// be present, with or without `updateInPlace`. Values with unknown sizes are
+/// not counted. Fails after a diagnostic.
 mlir::FailureOr<MemoryFigures>
 getMemoryFigures(mlir::ModuleOp module, DeviceKind device, bool updateInPlace);
 
-/// All memory of the processor's machine, or of a device. Fails if there is no
+/// The total memory of this machine or of a device. Fails if there is no
 /// device.
 llvm::Expected<int64_t> getMemoryBytes(DeviceKind device);
 

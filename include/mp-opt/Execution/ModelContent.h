@@ -1,4 +1,4 @@
-//===- ModelContent.h - What of a model code depends on ---------*- C++ -*-===//
+//===- ModelContent.h - Identifies a model for the code cache ---*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,31 +15,30 @@
 
 namespace mp {
 
-/// A hash of all that lowering reads of a model: its nodes, their names,
-/// attributes and types, and small constants. Not the elements of constants
-/// that are resources: nothing that lowers a model looks into those of
-/// initializers and of Constant nodes. Two models with one hash have the same
-/// attributes and nodes in the same order, so that numbers of one are good for
-/// the other. The model is not to change while this is in use, but for what
-/// lowering does.
+/// A hash of everything that lowering reads of a model: its nodes with their
+/// names, attributes and types, and small constants. The elements of constants
+/// that are resources are not included, since lowering does not read those of
+/// initializers and Constant nodes. Two models with the same hash have the same
+/// attributes and nodes in the same order, so their numbers are
+/// interchangeable. While this is in use, only lowering may change the model.
 class ModelContent {
 public:
   explicit ModelContent(mlir::ModuleOp module);
 
   const llvm::BLAKE3Result<> &getHash() const { return hash; }
 
-  /// Of attributes and their parts, by their first appearance; absent for one
-  /// that the model has not.
+  /// The number of an attribute or of a part of one, by first appearance;
+  /// absent if the model does not have it.
   std::optional<uint32_t> getNumber(mlir::Attribute attribute) const;
-  /// Null for a number that there is not.
+  /// Returns null for an unknown number.
   mlir::Attribute getAttribute(uint32_t number) const {
     return number < attributes.size() ? attributes[number] : nullptr;
   }
   llvm::ArrayRef<mlir::Attribute> getAttributes() const { return attributes; }
 
-  /// Of the first op that is there; absent where there is none.
+  /// The number of the first op with this location; absent if there is none.
   std::optional<uint32_t> getNumber(mlir::Location location) const;
-  /// The module's for a number that there is not.
+  /// Returns the module's location for an unknown number.
   mlir::Location getLocation(uint32_t number) const {
     return locations[number < locations.size() ? number : 0];
   }

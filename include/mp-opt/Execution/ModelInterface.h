@@ -1,4 +1,4 @@
-//===- ModelInterface.h - What a compiled model takes and gives -*- C++ -*-===//
+//===- ModelInterface.h - Inputs and outputs of a model ---------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,40 +17,40 @@
 
 namespace mp {
 
-/// What a model says of one of its inputs or outputs.
+/// The description of an input or output of a model.
 struct ProgramValue {
   std::string name;
   ElementKind kind;
-  /// -1 where the size is known only at run time.
+  /// -1 if the size is known only at run time.
   llvm::SmallVector<int64_t, 4> sizes;
-  /// Of inputs: it has a default. Of outputs: unused.
+  /// True for inputs with a default; unused for outputs.
   bool hasDefault = false;
-  /// Of outputs: the input whose memory it may be written to, -1 if none:
-  /// `NAME_new` of `NAME`, if their types are the same.
+  /// For outputs: the input whose memory may hold the output, or -1. `NAME_new`
+  /// may use the memory of `NAME` if their types are the same.
   int state = -1;
 };
 
-/// What `mp-lower-to-llvm` leaves beside the code.
+/// The data that `mp-lower-to-llvm` attaches to the code.
 struct ModelInterface {
   std::vector<ProgramValue> inputs, outputs;
-  /// Of the inputs; an empty tensor where there is none.
+  /// One tensor per input, empty if it has no default.
   std::vector<Tensor> defaults;
-  /// What the code refers to as `mp_constant_0` and so on.
+  /// The constants that the code calls `mp_constant_0` and so on.
   std::vector<Tensor> constants;
   int64_t arenaBytes = 0;
-  /// Places for what calls keep for later ones.
+  /// The number of slots for values that calls keep.
   int64_t numSlots = 0;
 
   /// True if an output is the next value of the input.
   bool isState(unsigned input) const;
 };
 
-/// That of a module in LLVM's dialect, whose context must outlive it. Fails
-/// after a diagnostic.
+/// Reads the interface of a module in LLVM's dialect, whose context must
+/// outlive it. Fails after a diagnostic.
 mlir::FailureOr<ModelInterface> readInterface(mlir::ModuleOp module);
 
-/// The attributes that the interface's constants, or its inputs' defaults, are
-/// made of; null where an input has none. `module` has an interface.
+/// The attributes of the interface's constants, or of its inputs' defaults;
+/// null for an input without a default. `module` must have an interface.
 std::vector<mlir::TypedAttr> getConstantValues(mlir::ModuleOp module);
 std::vector<mlir::TypedAttr> getDefaultValues(mlir::ModuleOp module);
 

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a program is made of, and the form in which it is kept for later runs.
-// Constants of the model are not part of that form: it says which of the
-// model's attributes they are.
+// The parts of a program, and their serialized form for later runs. Constants
+// of the model are not serialized; the form refers to the model's attributes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,44 +29,45 @@ namespace mp {
 
 /// A warning that lowering has given.
 struct CompileWarning {
-  /// Of the op in the model, as ModelContent counts them.
+  /// The number of the op's location in ModelContent.
   uint32_t op = 0;
   std::string text;
 };
 
-/// What a kernel of the processor is for.
+/// The purpose of a kernel on the processor.
 struct KernelWork {
-  /// As diagnostics name them: that of the product first, if there is one.
+  /// Names as in diagnostics; the node of a product comes first.
   std::vector<std::string> nodes;
-  /// As `#device.work` says it; multiply-adds of 16-bit factors are `tensor`.
-  /// All zero where sizes are unknown.
+  /// The work as in `#device.work`; multiply-adds of 16-bit factors count as
+  /// `tensor`. All zero if sizes are unknown.
   DevicePlan::Work work;
 };
 
 struct ProgramCode {
   DeviceKind device = DeviceKind::CPU;
-  /// Of a device: a packed DevicePlan, which has its kernels.
+  /// For a device: a packed DevicePlan with its kernels.
   std::string plan;
   /// Object files that belong together: the program, or emulated kernels.
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
   ModelInterface interface;
-  /// Multiply-adds of products and convolutions count twice; absent where
-  /// sizes are unknown.
+  /// Floating-point operations; a multiply-add of products and convolutions
+  /// counts as two. Absent if sizes are unknown.
   std::optional<double> flops;
   std::vector<CompileWarning> warnings;
-  /// With `keepTimes` alone, and never kept.
+  /// Only with `keepTimes`; never serialized.
   std::vector<KernelWork> kernels;
 };
 
-/// `code` as bytes for a later run of the model. `module` is as lowering has
-/// left it, `content` of the model before. Fails where a constant has no form.
+/// Serializes `code` for a later run of the model. `module` is the lowered
+/// module, and `content` that of the model before lowering. Fails if a constant
+/// cannot be serialized.
 llvm::Expected<std::string> packCode(const ProgramCode &code,
                                      mlir::ModuleOp module,
                                      const ModelContent &content);
 
-/// The reverse, with constants from the model that `content` is of, whose
-/// context must outlive them. Bytes may be any: they end in an error if they
-/// are not those of a model with the same content.
+/// Restores serialized code, with constants from the model of `content`, whose
+/// context must outlive them. The bytes are not trusted: the function fails if
+/// they do not belong to a model with the same content.
 llvm::Expected<ProgramCode> unpackCode(llvm::StringRef bytes,
                                        const ModelContent &content);
 

@@ -1,4 +1,4 @@
-//===- ConvertOptions.h - What is to be done to a model ---------*- C++ -*-===//
+//===- ConvertOptions.h - Options for converting a model --------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,7 +27,7 @@
 
 namespace mp {
 
-/// What flags have said.
+/// The values of all flags.
 struct ConvertOptions {
   std::string input = "-";
   /// Empty for standard output.
@@ -36,39 +36,40 @@ struct ConvertOptions {
   ConversionOptions conversion;
   /// NAME=SIZE of symbolic dimensions.
   std::vector<std::string> dims;
-  /// Of --emit=llvm, obj and lib.
+  /// Options of --emit=llvm, obj and lib.
   CodeOptions code;
   /// Run the result before it is written.
   bool verify = false;
   VerificationOptions verification;
   ReportOptions reports;
-  /// False if only what explains the model was asked for.
+  /// False if only explanations of the model were requested.
   bool writesModel = true;
-  /// Say what would be written instead of writing.
+  /// Describe the output instead of writing it.
   bool isDryRun = false;
   /// Print the policy instead of running.
   bool printConfig = false;
-  /// Absent: leave out big weights where the text goes to standard output.
+  /// If absent, big weights are elided on standard output only.
   std::optional<bool> elideWeights;
   std::string schemas;
-  /// Folders below which external data may lie behind links.
+  /// Folders in which links to external data may end.
   std::vector<std::string> externalDataRoots;
   CheckLevel check = CheckLevel::Lenient;
 
-  /// Fails where the output's name says nothing about the format that is to be
-  /// written, in place of a model that has the format `from`.
+  /// Fails if the output's name does not determine a format. `from` is the
+  /// format of the input.
   llvm::Error checkOutputName(Format from) const;
 };
 
-/// The flags, and what of them the options do not hold as it was given. Both it
-/// and the options stay where they are while there are flags to give.
+/// The flags, and their values as far as the options do not store them. Both
+/// this object and the options must stay at their addresses while flags are
+/// parsed.
 class ConvertFlags {
 public:
   /// Adds the rows to `table`.
   ConvertFlags(FlagTable &table, ConvertOptions &options);
 
-  /// Completes the options; fails, of kind Usage, where flags contradict
-  /// themselves or each other. `version` is what reports say of the program.
+  /// Completes the options; fails with kind Usage if flags are invalid or
+  /// contradict each other. `version` is the program's version in reports.
   llvm::Error complete(llvm::StringRef version);
 
 private:

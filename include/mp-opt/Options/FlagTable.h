@@ -1,14 +1,13 @@
-//===- FlagTable.h - What a program or a call may be asked for --*- C++ -*-===//
+//===- FlagTable.h - The table of flags -------------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One table says what each flag is called, what stands behind its equals sign,
-// what it does and where it belongs. Programs read arguments by it (Flags in
-// tools/Support), the C API reads names and texts; both say the same of what is
-// wrong with them.
+// A table of flags with their names, values, effects and groups. Programs parse
+// arguments with it (Flags in tools/Support), and the C API parses names and
+// texts. Both report the same errors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,33 +29,34 @@
 
 namespace mp {
 
-/// As it stands on a command line: "-o", "--emit".
+/// Formats a flag as on a command line: "-o", "--emit".
 std::string spellFlag(llvm::StringRef name);
 
 /// One row of the table.
 struct Flag {
-  /// Without dashes; names of one letter have one dash, others two.
+  /// The name without dashes; names of one letter have one dash, others two.
   std::string name;
-  /// What stands behind the equals sign: "FILE"; empty where nothing does.
+  /// The placeholder of the value after the equals sign: "FILE"; empty if the
+  /// flag takes no value.
   std::string value;
   std::string help, group;
-  /// What values are, in messages.
+  /// Describes valid values in messages.
   std::string expected;
   std::vector<std::string> synonyms = {};
   /// Names that other programs have for it: taken, and in no list.
   std::vector<std::string> foreignNames = {};
-  /// The values that there are; empty if they cannot be listed.
+  /// All valid values; empty if they cannot be listed.
   std::vector<std::string> choices = {};
-  /// Words of other programs, each with the choice that it stands for.
+  /// Words of other programs, each with the equivalent choice.
   std::vector<std::pair<std::string, std::string>> foreignChoices = {};
-  /// Values that are offered where others may be given as well.
+  /// Suggested values if other values are valid as well.
   std::vector<std::string> words = {};
-  /// The value may be left out.
+  /// True if the value may be omitted.
   bool isOptional = false;
   bool isRepeatable = false;
-  /// In no list.
+  /// The flag is not listed.
   bool isHidden = false;
-  /// How often it has been given.
+  /// The number of times that it has been given.
   unsigned count = 0;
   /// False if the value is not as expected.
   std::function<bool(llvm::StringRef value)> set = nullptr;
@@ -64,14 +64,15 @@ struct Flag {
 
 class FlagTable {
 public:
-  /// Flags that are added from here on belong to it.
+  /// Begins a group, to which all flags belong that are added later.
   void beginGroup(llvm::StringRef title) { group = title.str(); }
 
-  // Each returns its row, until the next is added.
+  // Each of these functions returns the new row, which is valid until the next
+  // one is added.
 
-  /// `--name`, or `--name=false` to take it back.
+  /// Adds `--name`, or `--name=false` to reset it.
   Flag &add(llvm::StringRef name, bool &to, llvm::StringRef help);
-  /// `--name=VALUE` or `--name VALUE`.
+  /// Adds `--name=VALUE` or `--name VALUE`.
   Flag &add(llvm::StringRef name, std::string &to, llvm::StringRef help,
             llvm::StringRef value);
   Flag &add(llvm::StringRef name, std::optional<std::string> &to,
@@ -81,60 +82,60 @@ public:
   Flag &add(llvm::StringRef name, uint64_t &to, llvm::StringRef help,
             uint64_t least = 0, uint64_t most = UINT64_MAX);
   Flag &add(llvm::StringRef name, int64_t &to, llvm::StringRef help);
-  /// Repeatable.
+  /// Adds a repeatable flag.
   Flag &add(llvm::StringRef name, std::vector<std::string> &to,
             llvm::StringRef help, llvm::StringRef value);
-  /// Repeatable, and each may give several: "a,b".
+  /// A repeatable flag, each use of which may give several values: "a,b".
   Flag &addCommas(llvm::StringRef name, std::vector<std::string> &to,
                   llvm::StringRef help, llvm::StringRef value);
-  /// `set` gets the place of the value among `choices`.
+  /// Adds a flag with a choice; `set` receives its index among `choices`.
   Flag &addChoice(llvm::StringRef name, llvm::StringRef help,
                   llvm::ArrayRef<llvm::StringRef> choices,
                   std::function<void(size_t)> set);
   Flag &addChoice(llvm::StringRef name, std::string &to, llvm::StringRef help,
                   llvm::ArrayRef<llvm::StringRef> choices);
-  /// `--name` or `--name=VALUE`; the former has an empty value. `set` returns
-  /// false for values that are not as expected.
+  /// Adds `--name` or `--name=VALUE`; the former has an empty value. `set`
+  /// returns false for invalid values.
   Flag &addOptional(llvm::StringRef name, llvm::StringRef help,
                     llvm::StringRef value,
                     std::function<bool(llvm::StringRef value)> set);
-  /// Without a value, `to` stays as it is.
+  /// Without a value, `to` stays unchanged.
   Flag &addOptional(llvm::StringRef name, std::string &to, llvm::StringRef help,
                     llvm::StringRef value);
-  /// Flags of other programs that have no counterpart here: messages say `hint`
-  /// of them.
+  /// Flags of other programs without a counterpart here: messages suggest
+  /// `hint`.
   void addHint(llvm::ArrayRef<llvm::StringRef> names, llvm::StringRef hint);
 
-  /// Gives a flag, called as on the command line without its dashes, a value,
-  /// or none. Fails, as the command line does, where there is no such flag,
-  /// where it is given twice, or where the value is not as expected.
+  /// Sets a flag, by its name on the command line without dashes, to a value or
+  /// none. Fails as the command line does if the flag does not exist, is given
+  /// twice, or if the value is invalid.
   llvm::Error give(llvm::StringRef name, std::optional<llvm::StringRef> value);
 
   bool isGiven(llvm::StringRef name) const;
   /// The first of `names` that is given; empty if none is.
   llvm::StringRef findGiven(llvm::ArrayRef<llvm::StringRef> names) const;
-  /// The first that is given of a group, but for some of it.
+  /// The first given flag of a group, except those in `but`.
   llvm::StringRef findGivenOf(llvm::StringRef group,
                               llvm::ArrayRef<llvm::StringRef> but = {}) const;
 
-  /// For other programs: an array of objects.
+  /// Prints an array of objects for other programs.
   void printJSON(llvm::raw_ostream &os) const;
 
 protected:
   Flag &addRow(Flag row);
-  /// By a name of its own, or else one of another program; underscores are
-  /// dashes there, and letters of the other case the same.
+  /// Finds a flag by its own name, or else by a name of another program, in
+  /// which underscores equal dashes and case does not matter.
   Flag *find(llvm::StringRef name);
   const Flag *find(llvm::StringRef name) const {
     return const_cast<FlagTable *>(this)->find(name);
   }
   llvm::ArrayRef<Flag> getRows() const { return flags; }
-  /// The hint of a name that is no flag; empty if there is none.
+  /// A hint for a name that is not a flag; empty if there is none.
   llvm::StringRef findHint(llvm::StringRef name) const;
-  /// The names of all that are shown, as they are spelt.
+  /// The spellings of all flags that are listed.
   std::vector<std::string> getSpellings() const;
-  /// Fails where the flag may not be given, or not once more, before its value
-  /// is known.
+  /// Fails before the value is known if the flag may not be given, or not once
+  /// more.
   static llvm::Error count(Flag &flag);
   static llvm::Error setValue(Flag &flag, llvm::StringRef value, bool hasValue);
 

@@ -26,7 +26,7 @@ llvm::Error addSchemas(llvm::StringRef file, mlir::DialectRegistry &registry);
 /// Fails unless all of the folders of --external-data-root are there.
 llvm::Error checkRoots(llvm::ArrayRef<std::string> roots);
 
-/// A flag that says what becomes of models that break rules without harm.
+/// Adds a flag that sets the handling of models with harmless faults.
 void addCheck(FlagTable &flags, llvm::StringRef name, CheckLevel &to);
 
 } // namespace mp

@@ -1,4 +1,4 @@
-//===- ModelFlags.h - How a model is read and compiled ----------*- C++ -*-===//
+//===- ModelFlags.h - Flags to read and compile a model ---------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,37 +22,39 @@
 
 namespace mp {
 
-/// The flags that say how a model is read and compiled.
+/// Flags for reading and compiling a model.
 struct ModelFlags {
   uint64_t threads = 0;
   std::vector<std::string> dims, roots;
   CheckLevel check = CheckLevel::Lenient;
   DeviceKind device = DeviceKind::CPU;
-  /// The NAME of --device=cuda:NAME: for estimates (--dry-run) alone.
+  /// The NAME of --device=cuda:NAME, which is only valid for estimates
+  /// (--dry-run).
   std::optional<std::string> deviceModel;
   FP32Products fp32Products = FP32Products::IEEE;
   bool isEstimated = false;
-  /// Of kernels: for --profile.
+  /// Records the times of kernels for --profile.
   bool keepTimes = false;
   std::string kernels = "auto", schemas, cache, precision;
   bool inPlace = false, bf16 = false, fp16 = false, isTimed = false;
-  /// A file or a checkpoint: initializers of these names have its elements, and
-  /// the model is evaluated as in inference. Empty for none.
+  /// The path of a file or a checkpoint. Initializers with names in it are
+  /// replaced by its tensors, and the model is evaluated as in inference. Empty
+  /// for none.
   std::string states;
-  /// How far compiling is, where it takes long: not next to JSON.
+  /// Shows the progress of long compilations, except next to JSON output.
   bool showsCompiling = true;
-  /// What `apply` makes of `kernels`, `dims` and `cache`.
+  /// Set by `apply` from `kernels`, `dims` and `cache`.
   Target target;
   llvm::StringMap<int64_t> sizes;
   std::unique_ptr<CodeCache> codeCache;
-  /// Where the time goes, printed at the end; null if nobody asks.
+  /// The timers printed at the end; null if not requested.
   mlir::DefaultTimingManager timer;
   std::unique_ptr<mlir::TimingScope> timing;
 
   void addTo(FlagTable &flags);
-  /// Checks them, and makes `registry` know the schemas and the process the
-  /// threads. `program` is who compiles, in messages. Fails, of kind Usage,
-  /// where they contradict themselves.
+  /// Checks the flags, registers the schemas with `registry`, and sets the
+  /// number of threads of the process. `program` is the name in progress
+  /// messages. Fails with kind Usage if flags are invalid.
   llvm::Error apply(mlir::DialectRegistry &registry, llvm::StringRef program);
   CompileOptions getOptions() const;
 
@@ -60,7 +62,7 @@ struct ModelFlags {
   llvm::StringRef getPrecision() const {
     return bf16 ? "bf16" : fp16 ? "fp16" : llvm::StringRef(precision);
   }
-  /// How a model is read, its messages going to `onMessage`.
+  /// Options for reading a model. Its messages go to `onMessage`.
   ModelOptions getModelOptions(MessageFn onMessage) const;
   /// Checks that the names of `dims` are the model's own, if it `hasDims`, and
   /// converts it to `precision`.
@@ -72,7 +74,7 @@ struct ModelFlags {
   read(llvm::StringRef path, const mlir::DialectRegistry &registry,
        llvm::StringRef precision, MessageFn onMessage,
        bool hasDims = true) const;
-  /// The same for other sizes.
+  /// Reads the model for other sizes.
   llvm::Expected<std::unique_ptr<Model>>
   read(llvm::StringRef path, const mlir::DialectRegistry &registry,
        llvm::StringRef precision, const llvm::StringMap<int64_t> &dims,

@@ -14,14 +14,16 @@
 
 namespace mp {
 
-// Each of these adds a group to the flags as it is made, and must live when
-// they are parsed; they set what they are made with. `check` completes what was
-// set, and fails where the flags contradict themselves or each other.
+// Each of these objects adds a group of flags in its constructor, and must live
+// until they are parsed. Parsing sets the values passed to the constructor.
+// `check` completes these values, and fails if flags are invalid or contradict
+// each other.
 
-/// --mixed-bf16 and --mixed-fp16, and --precision, which says either.
+/// Adds --mixed-bf16 and --mixed-fp16, and --precision, which is equivalent to
+/// one of them.
 void addPrecisionFlags(FlagTable &flags, bool &bf16, bool &fp16,
                        std::string &precision, llvm::StringRef help);
-/// --device; `set` gets the kind.
+/// Adds --device; `set` receives the kind.
 Flag &addDeviceFlag(FlagTable &flags, llvm::StringRef help,
                     std::function<void(DeviceKind)> set);
 
@@ -29,7 +31,7 @@ struct PrecisionFlags {
   PrecisionFlags(FlagTable &flags, MixedPrecisionRequest &request,
                  std::vector<std::string> &dims);
 
-  /// Whether one of them asks for mixed precision.
+  /// True if one of them requests mixed precision.
   bool isMixed() const;
   llvm::Error check(MixedPrecisionRequest &request, bool isMixed) const;
 
@@ -50,7 +52,7 @@ struct TrainingFlags {
 
 struct CodeFlags {
   CodeFlags(FlagTable &flags, CodeOptions &options);
-  /// `isCode` if they have anything to speak of.
+  /// `isCode` is true if code is written; otherwise no flag may be given.
   llvm::Error check(CodeOptions &options, bool isCode) const;
 
   llvm::Error checkTarget(CodeOptions &options) const;

@@ -18,8 +18,7 @@ namespace mp {
 /// Adds a group to flags, and must live when they are given.
 struct RateFlags {
   RateFlags(FlagTable &flags, LearningRate &rate);
-  /// Completes the rate; fails, of kind Usage, where flags contradict each
-  /// other.
+  /// Completes the rate; fails with kind Usage if flags contradict each other.
   llvm::Error check();
 
   LearningRate &to;

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the code of a model for a device calls (`mp-opt --emit=lib
+// Functions called by the code of a model for a device (`mp-opt --emit=lib
 // --device=cuda`). Inputs and outputs are memory of the host, as for models on
-// processors. The first call opens the driver and loads the model's plan; what
-// calls write over (`written` of mp_value) is on the device between calls.
+// processors. The first call opens the driver and loads the model's plan.
+// Values that calls overwrite (`written` of mp_value) stay on the device
+// between calls.
 //
 //===----------------------------------------------------------------------===*/
 
@@ -22,7 +23,7 @@
 extern "C" {
 #endif
 
-/* A model, as its code has it; the compiler of models writes this. */
+/* A model in generated code; the compiler of models writes this structure. */
 typedef struct mp_device_model {
   const mp_interface *interface;
   /* As in mp_session_options (Device.h). */
@@ -32,25 +33,25 @@ typedef struct mp_device_model {
   const void *emulated_image;
   /* mp_cuda_driver or mp_open_emulated_driver. */
   int32_t (*open_driver)(const mp_driver **driver);
-  /* The run time's; null at first. */
+  /* Used by the run time; null at first. */
   void *calls;
 } mp_device_model;
 
-/* A call: `PREFIX_run`. An input that calls write over may be without data: it
-   is as the last call has left it then, at first its default. With data, its
-   next value is written there as well. The output that is this next value is
-   copied to where it has `data`, else its `data` is the input's. After a call
-   that has failed on the device, such inputs have to be given again. Calls from
-   several threads take turns. */
+/* Implements `PREFIX_run`. An input that calls overwrite may be passed without
+   data: it then has the value left by the last call, at first its default. If
+   it has data, its next value is also written there. The output that is this
+   next value is copied to its `data`, or if that is null, its `data` is set to
+   that of the input. After a call that failed on the device, such inputs must
+   be passed again. Concurrent calls from several threads are serialized. */
 int32_t mp_device_run(mp_device_model *model, const mp_tensor *inputs,
                       mp_tensor *outputs);
 
-/* Which device the calls to come use, as the driver counts them from 0. Fails
-   with MP_BAD_INPUT if calls since mp_device_release have used another. */
+/* Sets the driver's number, from 0, of the device for later calls. Fails with
+   MP_BAD_INPUT if calls since mp_device_release have used another device. */
 int32_t mp_device_choose(mp_device_model *model, int32_t number);
 
-/* Gives back all memory on the device, states among it; the next call starts
-   anew. No call of the model runs meanwhile. */
+/* Frees all memory on the device, including states; the next call starts anew.
+   No call of the model may run at the same time. */
 void mp_device_release(mp_device_model *model);
 
 #ifdef __cplusplus

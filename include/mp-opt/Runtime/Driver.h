@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Nothing of CUDA is needed to build this: the driver's library is opened when
-// a model runs, or an emulated driver takes its place.
+// Building this requires no part of CUDA: the driver's library is opened when a
+// model runs, or an emulated driver takes its place.
 //
 //===----------------------------------------------------------------------===*/
 
@@ -24,13 +24,13 @@ extern "C" {
 typedef unsigned long long mp_device_address;
 
 typedef struct mp_driver {
-  /* Its modules are functions of the host: mp_emulated_image. */
+  /* True if modules are functions of the host: mp_emulated_image. */
   int32_t is_emulated;
 #define MP_DRIVER_FUNCTION(NAME, PARAMETERS) int32_t(*NAME) PARAMETERS;
 #include "mp-opt/Runtime/DriverFunctions.def"
 } mp_driver;
 
-/* What is asked for and told apart, by CUDA's numbers. */
+/* Attributes, flags and errors with CUDA's numbers. */
 enum {
   MP_CUDA_INVALID_VALUE = 1,
   MP_CUDA_OUT_OF_MEMORY = 2,
@@ -54,24 +54,24 @@ enum {
   MP_CUDA_ATTRIBUTE_CAPABILITY_MINOR = 76,
   /* Bytes of shared memory of a block, by MP_CUDA_FUNCTION_SHARED. */
   MP_CUDA_ATTRIBUTE_SHARED = 97,
-  /* Of a function: the most dynamic shared memory. */
+  /* For a function: the maximum dynamic shared memory. */
   MP_CUDA_FUNCTION_SHARED = 8,
 
   MP_CUDA_STREAM_NON_BLOCKING = 1,
-  /* Of an event: its time can be asked for, or it cannot. */
+  /* For an event: its time can be queried, or it cannot. */
   MP_CUDA_EVENT_DEFAULT = 0,
   MP_CUDA_EVENT_DISABLE_TIMING = 2,
-  /* Bytes of cuDeviceGetUuid. */
+  /* The number of bytes of cuDeviceGetUuid. */
   MP_CUDA_UUID_BYTES = 16,
-  /* Other threads may do what they like meanwhile. */
+  /* Other threads are not restricted during the capture. */
   MP_CUDA_CAPTURE_THREAD_LOCAL = 1,
   MP_CUDA_JIT_ERROR_LOG = 5,
   MP_CUDA_JIT_ERROR_LOG_BYTES = 6
 };
 
-/* Opens libcuda.so.1, once in a process, and starts it. MP_OK, or a code and a
-   text in mp_last_error(): there is no driver, it lacks a function, or it has
-   no device. */
+/* Opens libcuda.so.1, once per process, and initializes it. Returns MP_OK, or a
+   code with a text in mp_last_error() if there is no driver, it lacks a
+   function, or it has no device. */
 int32_t mp_cuda_driver(const mp_driver **driver);
 
 #ifdef __cplusplus

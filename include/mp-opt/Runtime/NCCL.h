@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Nothing of NCCL is needed to build this: its library is opened when ranks
+// Building this requires no part of NCCL: its library is opened when ranks
 // train on devices, or an emulated one takes its place.
 //
 //===----------------------------------------------------------------------===*/
@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* ncclUniqueId: rank 0 makes one, and all ranks start with it. */
+/* ncclUniqueId: created by rank 0, and used by all ranks to connect. */
 typedef struct mp_nccl_id {
   char bytes[128];
 } mp_nccl_id;
@@ -29,11 +29,11 @@ typedef struct mp_nccl {
 #define MP_NCCL_FUNCTION(NAME, PARAMETERS) int32_t(*NAME) PARAMETERS;
 #include "mp-opt/Runtime/NCCLFunctions.def"
   const char *(*ncclGetErrorString)(int32_t error);
-  /* More about the last error of the thread; null before NCCL 2.13. */
+  /* Details of the thread's last error; null before NCCL 2.13. */
   const char *(*ncclGetLastError)(void *communicator);
 } mp_nccl;
 
-/* By NCCL's numbers. */
+/* Constants with NCCL's numbers. */
 enum {
   MP_NCCL_CUDA_ERROR = 1,
   MP_NCCL_SYSTEM_ERROR = 2,
@@ -41,7 +41,7 @@ enum {
   MP_NCCL_INVALID_USAGE = 5,
   MP_NCCL_REMOTE_ERROR = 6,
   MP_NCCL_IN_PROGRESS = 7,
-  /* ncclInt8: only bytes travel. */
+  /* ncclInt8: data are sent as bytes only. */
   MP_NCCL_BYTES = 0
 };
 

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A plan is one block of bytes at an address that is a multiple of 8: mp_plan,
-// then the tables and texts that it refers to by offsets from its begin.
-// Numbers are little-endian. Nothing in it is an address, so it is written to
-// files and into libraries as it is; mp_check_plan tells whether bytes are one.
+// followed by the tables and texts that it refers to by offsets from its begin.
+// Numbers are little-endian. It contains no addresses, so it can be stored in
+// files and libraries unchanged; mp_check_plan validates it.
 //
 //===----------------------------------------------------------------------===*/
 
@@ -23,12 +23,12 @@ extern "C" {
 
 /* "mp-plan\n" as a number. */
 #define MP_PLAN_MAGIC UINT64_C(0x0a6e616c702d706d)
-/* Of the form below; other versions are refused. */
+/* The version of the format below; other versions are refused. */
 #define MP_PLAN_VERSION 5
-/* Buffers, and what is in the arena, are at multiples of this. */
+/* The alignment of buffers and of memory in the arena. */
 #define MP_PLAN_ALIGNMENT 256
-/* The memory that the run time and kernels share (Device.td says what is where)
-   is so many words of 64 bits. */
+/* The size, in words of 64 bits, of the memory shared by the run time and
+   kernels (Device.td describes its layout). */
 #define MP_PLAN_CONTROL_WORDS 8
 enum {
   MP_CONTROL_CALL = 0,
@@ -37,8 +37,8 @@ enum {
   MP_CONTROL_FIRST = 3,
   MP_CONTROL_SECOND = 4
 };
-/* Threads that a block may have, and its most in each direction; blocks in a
-   grid in each direction: on every device. */
+/* Limits that hold on every device: the threads of a block in all and in each
+   direction, and the blocks of a grid in each direction. */
 #define MP_PLAN_MAX_THREADS 1024
 
 /* A table of `count` entries at `offset`, a multiple of 8. */
@@ -51,11 +51,11 @@ typedef struct mp_plan {
   uint64_t magic;
   uint32_t version;
   uint32_t reserved;
-  /* Of the whole plan. */
+  /* The size of the whole plan. */
   uint64_t bytes;
   uint64_t arena_bytes;
-  /* mp_plan_buffer: what the caller gives, what it gets, and the model's
-     constants, which the caller has. */
+  /* mp_plan_buffer: inputs and outputs of the caller, and constants of the
+     model, which the caller provides. */
   mp_plan_table inputs, outputs, constants;
   mp_plan_table images;     /* mp_plan_image */
   mp_plan_table kernels;    /* mp_plan_kernel */
@@ -64,43 +64,44 @@ typedef struct mp_plan {
   mp_plan_table reductions; /* mp_plan_reduction, that records refer to */
   mp_plan_table
       errors; /* uint64_t: texts, counted by MP_CONTROL_ERROR from 1 */
-  /* char: all texts, each with a zero behind it, the first one empty. A text is
-     its offset in this table. */
+  /* char: all texts, each terminated by a zero, the first one empty. A text is
+     identified by its offset in this table. */
   mp_plan_table texts;
-  /* char: contents of images. */
+  /* char: the contents of images. */
   mp_plan_table contents;
 } mp_plan;
 
 typedef struct mp_plan_buffer {
   uint64_t bytes;
   uint64_t name; /* text; empty for constants */
-  /* Of an output, the input that it is written over; else -1. */
+  /* For an output: the input that it is written over; else -1. */
   int64_t state;
 } mp_plan_buffer;
 
 enum {
-  /* PTX with a zero behind it, which the driver compiles for its device. */
+  /* PTX terminated by a zero, which the driver compiles for its device. */
   MP_IMAGE_PTX = 0,
   /* Machine code. */
   MP_IMAGE_CUBIN = 1,
-  /* No content: functions of the host that whoever loads the plan has. */
+  /* No content: functions of the host, provided by the caller that loads the
+     plan. */
   MP_IMAGE_EMULATED = 2
 };
 
 typedef struct mp_plan_image {
   uint32_t kind;
-  /* Of the least device: 10 * major + minor compute capability. With
-     `is_specific` (the `a` of sm_90a), of the only one. 0 if emulated. */
+  /* The oldest supported device: 10 * major + minor compute capability. With
+     `is_specific` (the `a` of sm_90a), the only supported device. 0 if
+     emulated. */
   uint32_t architecture;
   uint32_t is_specific;
-  /* Of PTX, 10 * major + minor version. */
+  /* 10 * major + minor version of PTX. */
   uint32_t ptx_version;
-  /* The image, a smaller number, whose kernels these are as well, made for
-     other devices: one of the two is loaded. -1 if kernels refer to this one.
-   */
+  /* The number of an earlier image with the same kernels, made for other
+     devices: one of the two is loaded. -1 if kernels refer to this one. */
   int32_t instead_of;
   uint32_t reserved;
-  /* In the plan's contents; the zero behind PTX counts. */
+  /* The range in the plan's contents, including the zero after PTX. */
   uint64_t offset;
   uint64_t bytes;
 } mp_plan_image;
@@ -108,11 +109,11 @@ typedef struct mp_plan_image {
 typedef struct mp_plan_kernel {
   uint64_t name; /* text */
   uint32_t image;
-  /* The most threads of a block, and bytes of dynamic shared memory, of all
-     launches. */
+  /* The maximum threads of a block, and maximum bytes of dynamic shared memory,
+     of all launches. */
   uint32_t threads;
   uint32_t shared;
-  /* All are pointers. */
+  /* The number of parameters, all of which are pointers. */
   uint32_t parameters;
 } mp_plan_kernel;
 
@@ -124,11 +125,11 @@ enum {
   MP_SPACE_CONTROL = 4
 };
 
-/* Memory from `offset` on, of which `bytes` are used. Of an output that is
-   written over a state, the place is that of the input. */
+/* Memory from `offset` on, of which `bytes` are used. For an output that is
+   written over a state, it is the memory of the input. */
 typedef struct mp_plan_place {
   uint32_t space;
-  /* Of the input, output or constant; else 0. */
+  /* The number of the input, output or constant; else 0. */
   uint32_t index;
   uint64_t offset;
   uint64_t bytes;
@@ -138,7 +139,7 @@ enum {
   MP_RECORD_LAUNCH = 0,
   MP_RECORD_COPY = 1,
   MP_RECORD_FILL = 2,
-  /* Hands memory to what other ranks make of it, and gets it back: the
+  /* Start a reduction of memory over ranks, and wait for its result: the
      functions of mp_set_collectives. Without ranks, nothing is done. */
   MP_RECORD_REDUCE_START = 3,
   MP_RECORD_REDUCE_WAIT = 4
@@ -146,55 +147,55 @@ enum {
 
 typedef struct mp_plan_reduction {
   int32_t bucket, members;
-  /* Of an mp_member (Runtime.h). */
+  /* As in mp_member (Runtime.h). */
   int32_t operation, type;
-  /* Places: what is handed over, and a byte that is 0 where nothing is to be
-     done; -1: there is none. */
+  /* Numbers of places: the reduced memory, and a byte that is 0 to skip the
+     reduction, or -1 if there is none. */
   uint64_t memory;
   int64_t condition;
 } mp_plan_reduction;
 
-/* Kernels of RankKernels.def, which a plan with reductions has for ranks that
-   reduce on their devices. Each has one parameter, the address of one of the
-   following or, of mp_rank_piece, of as many as a launch has rows of blocks
-   (its grid's second size). A row of blocks, of MP_RANK_THREADS threads each,
-   shares out the elements. */
+/* Kernels of RankKernels.def, which a plan with reductions contains for ranks
+   that reduce on their devices. Each has one parameter: the address of one of
+   the following structures or, for mp_rank_piece, of an array with one entry
+   per row of blocks (the second size of the grid). The elements are divided
+   among the blocks of a row, with MP_RANK_THREADS threads each. */
 #define MP_RANK_THREADS 256
 typedef struct mp_rank_piece {
-  /* Addresses on the device, and elements. */
+  /* Addresses on the device, and the number of elements. */
   uint64_t from, to, count;
 } mp_rank_piece;
 typedef struct mp_rank_parts {
-  /* Those of rank r are from `from` + r * `stride` elements on. The sums begin
-     with +0 and go in the order of ranks. */
+  /* The elements of rank r begin at `from` + r * `stride` elements. Sums begin
+     with +0 and follow the order of ranks. */
   uint64_t from, to, count;
   uint64_t stride, ranks;
-  /* Not 0 for means: sums are divided by the number of ranks. */
+  /* Nonzero for means: sums are divided by the number of ranks. */
   uint64_t divides;
 } mp_rank_parts;
 
 typedef struct mp_plan_record {
   uint32_t kind;
-  /* Of a launch, its kernel; of a start or wait, its reduction; else 0. */
+  /* The kernel of a launch; the reduction of a start or wait; else 0. */
   uint32_t kernel;
   uint32_t grid[3], block[3];
   uint32_t shared;
-  /* Of a fill: the bytes of a value, 1, 2 or 4, and the value. */
+  /* For a fill: the size of a value, 1, 2 or 4, and the value. */
   uint32_t value_bytes;
   uint32_t value;
-  /* Places: of a launch its parameters, of a copy the source and the target,
-     of a fill the target, of a reduction none. */
+  /* Places: the parameters of a launch, the source and the target of a copy, or
+     the target of a fill; none for a reduction. */
   uint32_t num_places;
-  /* Of a launch: not 0 if it is no part of a call, but runs in front of the
-     next one where an input that an output is written over has been set. */
+  /* For a launch: nonzero if it is not part of a call, but runs before the next
+     one if an input that an output is written over has been set. */
   uint32_t when_set;
   uint32_t reserved;
   uint64_t first_place;
   uint64_t node; /* text: of the model's graph, for messages; may be empty */
 } mp_plan_record;
 
-/* Null if the bytes are a plan that may be run; else what is wrong with them,
-   in a text that lasts. */
+/* Returns null if the bytes are a valid plan; else a description of the error,
+   which is never freed. */
 const char *mp_check_plan(const void *bytes, uint64_t size);
 
 #ifdef __cplusplus

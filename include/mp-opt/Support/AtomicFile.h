@@ -21,23 +21,23 @@
 
 namespace mp {
 
-/// A file that becomes the target only when it is complete and synced; until
-/// then an older target stays as it was. While it is written it has no name
-/// where the file system can do that (O_TMPFILE), else one beside its target:
+/// A file that replaces the target only when it is complete and synced; until
+/// then an older target stays unchanged. While it is written it has no name if
+/// the file system supports that (O_TMPFILE), else one next to its target:
 ///
 ///     .<target>.mp-opt-XXXXXXXX.tmp
 ///
-/// A temporary name goes with the file, or with a signal that ends the
-/// process. What a killed process leaves is removed by the next one that
-/// writes the same target: in use, it is locked. Targets that are no regular
-/// files are written to directly.
+/// A temporary file is removed with this object, or by a signal that ends the
+/// process. Files of killed processes are removed by the next process that
+/// writes the same target; files in use are locked. Targets that are not
+/// regular files are written to directly.
 class AtomicFile {
 public:
-  /// Learns of each file that a killed process has left.
+  /// Called for each file that a killed process has left.
   using LeftoverFn = llvm::function_ref<void(llvm::StringRef content)>;
 
-  /// A file to become `path`. Where that is a link, it keeps pointing where it
-  /// does, and its target is replaced. The permissions of an old file stay.
+  /// Creates a file that will become `path`. If that is a link, the link stays
+  /// and its target is replaced. The permissions of an existing file stay.
   static llvm::Expected<std::unique_ptr<AtomicFile>>
   create(llvm::StringRef path, LeftoverFn onLeftover = nullptr);
 
@@ -46,9 +46,9 @@ public:
   /// opened.
   static llvm::Error check(llvm::StringRef path);
 
-  /// A new file of `folder` whose name may be told later. It never goes
-  /// through a link. It belongs to `main`: it has its permissions and temporary
-  /// names like it. Messages call it `shown`.
+  /// Creates a file in `folder` whose name may be set later. Links are not
+  /// followed. It gets its permissions and the form of its temporary names from
+  /// `main`. Messages call it `shown`.
   static llvm::Expected<std::unique_ptr<AtomicFile>>
   createPart(const Directory &folder, const AtomicFile &main,
              const llvm::Twine &shown);
@@ -57,11 +57,11 @@ public:
 
   llvm::raw_ostream &os() { return *stream; }
 
-  /// For writing at offsets instead of through os(): the descriptor, after
-  /// the file has got its length (and its room on the disk).
+  /// Sets the length, reserves disk space, and returns the descriptor, for
+  /// writing at offsets instead of through os().
   llvm::Expected<int> setLength(uint64_t length);
 
-  /// Writes what is buffered and syncs; the target is still untouched.
+  /// Writes buffered data and syncs; the target is still unchanged.
   llvm::Error finish();
   /// Makes a finished file the target.
   llvm::Error commit();
@@ -70,17 +70,17 @@ public:
   bool hasContent(llvm::StringRef content) const;
 
   void setName(llvm::StringRef newName) { name = newName.str(); }
-  /// Gives a finished part its name; a link or a file that has it is replaced.
-  /// If there was none, the part is removed again with this object, or by a
-  /// signal, until `commitTogether` has made it a part of something.
+  /// Gives a finished part its name, replacing an existing link or file. If
+  /// none existed, this object or a signal removes the part again, unless
+  /// `commitTogether` has committed it.
   llvm::Error place();
 
-  /// An error that names the file.
+  /// Makes an error that names the file.
   llvm::Error fail(std::error_code error) const;
 
-  /// It writes to a device, a pipe, ...
+  /// True if it writes to a device, a pipe, ...
   bool isDirect() const { return direct; }
-  /// Where the target is, and its name there.
+  /// The target's folder, and its name in that folder.
   const Directory &getFolder() const { return *folder; }
   const std::string &getName() const { return name; }
 
@@ -99,34 +99,35 @@ private:
   std::string chooseTemporary() const;
   void forgetTemporary();
 
-  /// What messages call it.
+  /// The name used in messages.
   std::string shown;
   std::optional<Directory> folder;
   std::string name;
-  /// The target's name where temporary names come from.
+  /// The target's name from which temporary names are derived.
   std::string base;
   std::string temporary;
   Descriptor descriptor;
   std::optional<unsigned> mode;
   bool direct = false;
-  /// It has its name.
+  /// True if the file has its final name.
   bool placed = false;
-  /// It has, but its removal is still due.
+  /// True if it has its final name, but must still be removed unless committed.
   bool provisional = false;
   std::unique_ptr<llvm::raw_fd_ostream> stream;
 };
 
-/// Makes finished files visible: the parts that are not placed, then `main`.
-/// If that fails before `main` is, the parts are gone again. At the end, files
-/// of `obsoleteFolder` that only the old main needed are removed.
+/// Makes finished files visible: first the parts that are not placed yet, then
+/// `main`. If it fails before `main` is placed, the parts are removed. At the
+/// end, files of `obsoleteFolder` that only the old main file needed are
+/// removed.
 ///
-/// Should the process be killed in between, what it leaves under a temporary
-/// name - the new main, then the old one - names the parts to be removed.
+/// If the process is killed in between, the file left under a temporary name
+/// (first the new main file, then the old one) names the parts to be removed.
 llvm::Error commitTogether(llvm::ArrayRef<AtomicFile *> parts, AtomicFile &main,
                            llvm::ArrayRef<std::string> obsolete = {},
                            const Directory *obsoleteFolder = nullptr);
 
-/// Flushes standard output; fails if anything written to it got lost.
+/// Flushes standard output; fails if any output was lost.
 llvm::Error flushStandardOutput();
 
 } // namespace mp

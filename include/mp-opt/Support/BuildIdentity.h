@@ -1,4 +1,4 @@
-//===- BuildIdentity.h - Which build of the program this is -----*- C++ -*-===//
+//===- BuildIdentity.h - Identifies the build of this program ---*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,9 +12,9 @@
 
 namespace mp {
 
-/// 32 bytes that change with the code of this process: the build ids of the
-/// program and its libraries (GNU's notes, which linkers make of what they
-/// write), or the content of those that have none. Empty if one of these cannot
+/// 32 bytes that identify the code of this process: the build ids of the
+/// program and its libraries (GNU's notes, which linkers derive from their
+/// output), or the content of files without one. Empty if one of these cannot
 /// be read.
 llvm::StringRef getBuildIdentity();
 

@@ -1,4 +1,4 @@
-//===- CacheFolder.h - Where this machine's findings are kept ---*- C++ -*-===//
+//===- CacheFolder.h - The user's folder for caches -------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,16 +16,16 @@
 
 namespace mp {
 
-/// `mp-opt` in the user's folder for caches (XDG_CACHE_HOME, or ~/.cache),
-/// which need not be there; empty if there is no such folder.
+/// The path of `mp-opt` in the user's cache folder (XDG_CACHE_HOME, or
+/// ~/.cache). It need not exist. Empty if there is no cache folder.
 std::string getCacheFolder();
 
-/// Opens the folder at `path` for what this user alone may write, with mode
-/// 0700 if it has to be made. Fails where it is another user's, others may
-/// write there, this process may not, or it is on another machine's disk.
+/// Opens a folder that only this user may write, and creates it with mode 0700
+/// if necessary. Fails if it belongs to another user, others may write there,
+/// this process may not, or it is on a network file system.
 llvm::Expected<Directory> openPrivateFolder(llvm::StringRef path);
 
-/// Whether the open file is a regular one that nobody but this user may write.
+/// True if the open file is a regular one that only this user may write.
 bool isPrivateFile(const struct stat &status);
 
 } // namespace mp

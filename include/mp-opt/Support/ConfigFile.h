@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A YAML or JSON document as a tree in which everything knows its line. Files
-// are not trusted: size, depth and number of entries have limits, and YAML's
-// anchors and aliases, which make small files big, are refused.
+// A YAML or JSON document as a tree in which every node has its line. Files are
+// not trusted: size, depth and number of entries are limited, and YAML's
+// anchors and aliases, which can expand small files to big ones, are refused.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ namespace mp {
 /// mark, which is not part of the answer.
 llvm::Expected<std::string> readTextFile(llvm::StringRef path);
 
-/// The same for text that is there already; `file` is its name in messages.
+/// Checks text that has been read already; messages call it `file`.
 llvm::Expected<std::string> checkText(llvm::StringRef text,
                                       llvm::StringRef file);
 
@@ -36,7 +36,7 @@ public:
   struct Entry;
 
   Kind kind = Null;
-  /// A scalar that was in quotes.
+  /// True for a quoted scalar.
   bool quoted = false;
   unsigned line = 0;
   /// The text of a scalar.
@@ -54,13 +54,13 @@ struct ConfigNode::Entry {
   ConfigNode value;
 };
 
-/// Parses one document. Errors say `FILE:LINE: ...`.
+/// Parses one document. Errors begin with `FILE:LINE: `.
 llvm::Expected<ConfigNode> parseYAML(llvm::StringRef text,
                                      llvm::StringRef file);
 llvm::Expected<ConfigNode> parseJSON(llvm::StringRef text,
                                      llvm::StringRef file);
 
-/// An error at a line: `FILE:LINE: message`.
+/// Makes an error at a line: `FILE:LINE: message`.
 llvm::Error errorAt(llvm::StringRef file, unsigned line,
                     const llvm::Twine &message);
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The hash of a file is XXH3 over the XXH3 hashes of its blocks, so that
-// blocks may be hashed one after the other or side by side. It tells contents
-// apart that nobody made to collide; it is no signature.
+// The hash of a file is XXH3 over the XXH3 hashes of its blocks, so that blocks
+// may be hashed in any order or in parallel. It distinguishes contents that
+// were not made to collide; it is not a cryptographic hash.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ public:
   static constexpr size_t blockSize = 1 << 20;
 
   static uint64_t hashBlock(llvm::StringRef block);
-  /// The hash of the content whose blocks have these hashes.
+  /// Combines the hashes of the content's blocks.
   static uint64_t combine(llvm::ArrayRef<uint64_t> blocks);
 };
 

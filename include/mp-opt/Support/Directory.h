@@ -44,7 +44,7 @@ private:
   int number = -1;
 };
 
-/// Names a file whatever its path.
+/// Identifies a file independently of its path.
 struct FileIdentity {
   uint64_t device = 0, inode = 0;
 
@@ -57,10 +57,10 @@ struct FileIdentity {
 /// True if `name` is relative, not empty, and has neither ".." nor NUL in it.
 bool isBelow(llvm::StringRef name);
 
-/// The first bytes of a file's name, at most `room`, and whole characters.
+/// Shortens a file's name to at most `room` bytes of whole characters.
 llvm::StringRef shortenName(llvm::StringRef name, size_t room);
 
-/// A folder that stays the same whatever happens to its path.
+/// An open folder, which stays the same if its path changes.
 class Directory {
 public:
   /// Opens the folder at `path`, which is the user's: links in it are
@@ -71,8 +71,8 @@ public:
   /// with too_many_symbolic_link_levels. It may be of any type; a pipe without
   /// a writer does not block.
   llvm::ErrorOr<Descriptor> openFile(llvm::StringRef name) const;
-  /// Opens the folder `name` below, in the same way; the empty name is this
-  /// folder. With `made`, creates what is missing and says what that was.
+  /// Opens the subfolder `name` in the same way; the empty name is this folder.
+  /// With `made`, missing folders are created and appended to it.
   llvm::ErrorOr<Directory>
   openDirectory(llvm::StringRef name,
                 std::vector<std::string> *made = nullptr) const;
@@ -84,7 +84,7 @@ public:
   FileIdentity getIdentity() const;
 
   int get() const { return descriptor->get(); }
-  /// A path for messages.
+  /// The path of a file in messages.
   std::string getPath(llvm::StringRef name) const;
 
 private:
@@ -96,7 +96,7 @@ private:
   std::string path;
 };
 
-/// The content of an open regular file, mapped where it is big.
+/// The content of an open regular file, which is mapped if it is big.
 llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>>
 mapFile(const Descriptor &file, const struct stat &status,
         llvm::StringRef name);

@@ -18,34 +18,34 @@
 
 namespace mp {
 
-/// What the file `name` in a folder of kept files holds; it counts as used.
-/// Null if there is none. A link, and what is not a regular file of at most
-/// `limit` bytes that this user alone can write, is not read but removed: it is
-/// nothing that was kept.
+/// Reads the file `name` in a cache folder and marks it as used. Null if there
+/// is none. Links, and files other than regular ones of at most `limit` bytes
+/// that only this user can write, are removed and not read, since the cache
+/// does not create such files.
 std::unique_ptr<llvm::MemoryBuffer>
 readKeptFile(const Directory &folder, llvm::StringRef name, uint64_t limit);
 
-/// Files under names that say what is in them, up to so many bytes in all: what
-/// was not used for the longest time goes first. Any number of processes use
-/// one folder at once. A file has its name when it is complete; no file is
-/// synced, so that after a power cut one may have any content. What is in a
-/// file that others than this user could write is not read. Files with other
-/// names stay as they are and do not count.
+/// Stores files under names that identify their content, with a limit on the
+/// total size; the least recently used files are removed first. Any number of
+/// processes may use one folder at once. Files get their names when they are
+/// complete. They are not synced, so they may have any content after a power
+/// failure. Files that others than this user could write are not read. Files
+/// with other names are ignored and do not count.
 class FileCache {
 public:
-  /// Of the files in `folder` that end with `suffix`, for at most `limit`
-  /// bytes. The folder is made if it is not there; fails where others could
-  /// write to it (CacheFolder.h).
+  /// Uses the files in `folder` that end with `suffix`, with a limit of `limit`
+  /// bytes. The folder is created if necessary. Fails if others could write to
+  /// it (CacheFolder.h).
   static llvm::Expected<FileCache> open(llvm::StringRef folder,
                                         llvm::StringRef suffix, uint64_t limit);
 
-  /// What is kept as `key`, lower-case hexadecimal digits; null if nothing is.
-  /// It counts as used.
+  /// Returns the content stored as `key`, lower-case hexadecimal digits, and
+  /// marks it as used; null if there is none.
   std::unique_ptr<llvm::MemoryBuffer> find(llvm::StringRef key) const;
 
-  /// Keeps `parts`, one after the other, as `key`, unless that is there.
-  /// Success if it is not kept because it is too big, or another process has
-  /// been busy here for too long.
+  /// Stores the concatenation of `parts` as `key`, unless it exists. Also
+  /// succeeds if it is not stored because it is too big, or because another
+  /// process has held the lock for too long.
   llvm::Error store(llvm::StringRef key,
                     llvm::ArrayRef<llvm::StringRef> parts) const;
 

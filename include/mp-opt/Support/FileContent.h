@@ -1,4 +1,4 @@
-//===- FileContent.h - Files made block by block, side by side --*- C++ -*-===//
+//===- FileContent.h - Files made block by block in parallel ----*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Big files consist of weights that are converted while they are written. A
-// FileContent says what belongs where; any thread can make any block of it, so
-// that conversion keeps up with the disk and never holds more than a block for
-// each thread.
+// FileContent describes the content of each range, and any thread can make any
+// block of it. Conversion is therefore as fast as the disk, and holds no more
+// than one block per thread in memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,28 +30,28 @@ namespace mp {
 
 class FileContent {
 public:
-  /// Makes the bytes of a piece from `begin` on, as many as `to` has. Called
-  /// by several threads at once.
+  /// Fills `to` with the bytes of a piece from `begin` on. Called by several
+  /// threads concurrently.
   using MakeFn =
       std::function<void(uint64_t begin, llvm::MutableArrayRef<char> to)>;
 
-  /// Bytes that stay where they are as long as this object is in use.
+  /// Appends bytes, which must outlive this object.
   void append(llvm::StringRef bytes);
   void append(uint64_t size, MakeFn make);
-  /// Zeros up to `size` bytes in all.
+  /// Appends zeros up to `size` bytes in total.
   void padTo(uint64_t size);
 
   uint64_t getSize() const { return size; }
   bool empty() const { return size == 0; }
 
-  /// The bytes from `begin` on, as many as `to` has. Thread-safe.
+  /// Fills `to` with the bytes from `begin` on. Thread-safe.
   void read(uint64_t begin, llvm::MutableArrayRef<char> to) const;
 
 private:
   struct Piece {
     uint64_t begin;
     uint64_t end;
-    /// Without it, zeros.
+    /// Makes the bytes; zeros if null.
     MakeFn make;
   };
   std::vector<Piece> pieces;
@@ -62,8 +62,8 @@ private:
 using ForEachFn = llvm::function_ref<void(
     size_t count, llvm::function_ref<void(size_t)> body)>;
 
-/// Gives `file` this content, which is all that it gets, and returns its hash
-/// (ContentHash.h).
+/// Writes the content to `file`, which must not get other content, and returns
+/// its hash (ContentHash.h).
 llvm::Expected<uint64_t> writeContent(const FileContent &content,
                                       AtomicFile &file, ForEachFn forEach);
 

@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// LLVM's JSON parser calls itself for each level and keeps the last of several
-// values of a key. Every JSON text that was not written by this process is
-// read by these functions (or by those of ConfigFile.h, for trees that know
-// their lines).
+// LLVM's JSON parser recurses for each level, and keeps the last of several
+// values of a key. JSON that was not written by this process must be read with
+// these functions (or with those of ConfigFile.h, for trees with line numbers).
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +20,7 @@
 
 namespace mp {
 
-/// JSON of at most `maxDepth` levels, in which no object has a key twice.
+/// Parses JSON of at most `maxDepth` levels. No object may have a key twice.
 llvm::Expected<llvm::json::Value> parseFlatJSON(llvm::StringRef text,
                                                 unsigned maxDepth);
 

@@ -22,29 +22,30 @@ namespace mp {
 
 class MaxFlow {
 public:
-  /// Stands for a capacity that no cut may pay.
+  /// A capacity that no minimum cut may include.
   static constexpr int64_t infinite = int64_t(1) << 60;
 
   MaxFlow() : heads(2, -1) {}
 
   static constexpr int source = 0, sink = 1;
 
-  /// A new vertex.
+  /// Adds a vertex.
   int addVertex() {
     heads.push_back(-1);
     return int(heads.size()) - 1;
   }
-  /// Capacity from one vertex to another, and back; parallel edges add up.
+  /// Adds capacities from one vertex to another, and back; parallel edges add
+  /// up.
   void addEdge(int from, int to, int64_t capacity, int64_t back = 0);
 
   /// Runs to the end, or until it has looked at `budget` edges. False if the
   /// budget did not suffice.
   bool run(uint64_t budget);
 
-  /// After a complete run: the largest source side of any minimum cut, by
-  /// vertex.
+  /// After a completed run: the largest source side of any minimum cut, indexed
+  /// by vertex.
   std::vector<bool> getLargestSourceSide() const;
-  /// The same for the smallest one.
+  /// Same for the smallest source side.
   std::vector<bool> getSmallestSourceSide() const;
 
 private:
@@ -57,9 +58,10 @@ private:
   void augment(uint64_t budget);
 
   std::vector<int> heads;
-  /// Edge i and its reverse i ^ 1.
+  /// Edges; the reverse of edge i is i ^ 1.
   std::vector<Edge> edges;
-  /// Of a phase: the distance from the source, the next edge to try.
+  /// The state of a phase: the distance from the source, and the next edge to
+  /// try.
   std::vector<int> levels, current;
   uint64_t work = 0;
 };

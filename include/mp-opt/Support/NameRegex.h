@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every pattern of a flag or a file is compiled here, after a check that its
-// compiled form is small: llvm::Regex itself has no bound.
+// All patterns of flags and files are compiled here, after a check that their
+// compiled form is small, since llvm::Regex itself has no limit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,8 +37,8 @@ private:
   llvm::Regex whole;
 };
 
-/// The parts between the bars outside of brackets: `a` and `b(c|d)` for
-/// `a|b(c|d)`.
+/// Splits a pattern at bars outside of brackets: `a|b(c|d)` into `a` and
+/// `b(c|d)`.
 std::vector<std::string> splitAlternatives(llvm::StringRef pattern);
 
 } // namespace mp

@@ -16,8 +16,8 @@
 
 namespace mp {
 
-/// The nearest of `candidates`, or empty if none is near enough to be meant.
-/// Letters of the other case are the same, unless several are as near.
+/// The nearest of `candidates`, or empty if none is near enough to be intended.
+/// Case is ignored, unless several are equally near.
 template <typename Range>
 llvm::StringRef findNearest(llvm::StringRef name, const Range &candidates) {
   unsigned bound = std::max<unsigned>(2, name.size() / 3) + 1;

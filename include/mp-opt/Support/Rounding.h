@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Round to nearest, ties to even, as IEEE 754 conversions do: values beyond
-// the range become infinities, NaNs stay (quiet) NaNs with their sign and the
-// upper bits of their payload, fp16 subnormals are kept.
+// Rounding is to nearest, ties to even, as in IEEE 754 conversions: values
+// beyond the range become infinities, NaNs stay (quiet) NaNs with their sign
+// and the upper bits of their payload, and fp16 subnormals are kept.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,11 +35,11 @@ inline float widenBFloat16(uint16_t bits) {
 uint16_t roundToFloat16(float value);
 float widenFloat16(uint16_t bits);
 
-/// The same for many values; `to` has room for as many.
+/// Rounds many values; `to` must have the same length.
 void roundToBFloat16(llvm::ArrayRef<float> values, uint16_t *to);
 void roundToFloat16(llvm::ArrayRef<float> values, uint16_t *to);
 
-/// Finite values beyond +-`bound` become it; infinities and NaNs stay.
+/// Clamps finite values to +-`bound`; infinities and NaNs stay.
 void clampFinite(llvm::MutableArrayRef<float> values, float bound);
 
 } // namespace mp

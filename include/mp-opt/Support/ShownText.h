@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Names in models, data files and policies may hold anything: sequences that
-// change a terminal, line breaks that look like messages of their own, marks
-// that reverse the order of letters. Messages and tables are printed by way of
-// these functions.
+// Names in models, data files and policies may contain anything: terminal
+// control sequences, line breaks that imitate messages, and marks that reverse
+// the order of letters. Messages and tables are printed with these functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,20 +23,21 @@
 namespace mp {
 
 /// The text on one line, in UTF-8, without characters that control a terminal
-/// or the direction of writing: `\n`, `\x1b`, `\u202e` stand for these, and
-/// `\xff` for a byte that is not UTF-8. All others stay as they are,
-/// backslashes too, so that a text that was escaped stays the same.
+/// or the direction of writing: `
+/// `, `\x1b`, `\u202e` replace these, and `\xff` replaces a byte that is not
+/// UTF-8. All others stay as they are, backslashes too, so that a text that was
+/// escaped stays the same.
 std::string escapeText(const llvm::Twine &text);
 
-/// Escapes each line of a table on its way to another stream. Names in it are
-/// escaped before: a line break that is written here ends a line.
+/// Escapes each line of a table before writing it to another stream. Names must
+/// be escaped before, since a line break that is written here ends a line.
 class EscapingStream : public llvm::raw_ostream {
 public:
   explicit EscapingStream(llvm::raw_ostream &to)
       : llvm::raw_ostream(/*unbuffered=*/true), to(to) {}
   ~EscapingStream() override { to << escapeText(line); }
 
-  /// For a stream that lives as long as one call.
+  /// For streams that live only during one call.
   llvm::raw_ostream &get() { return *this; }
 
 private:
@@ -45,7 +45,7 @@ private:
   uint64_t current_pos() const override { return to.tell() + line.size(); }
 
   llvm::raw_ostream &to;
-  /// Begun, but not ended.
+  /// The current incomplete line.
   std::string line;
 };
 

@@ -36,7 +36,7 @@ State::State() : device{9, 0, 13000, uint64_t(16) << 30, 1} {
     readFailure(failing);
 }
 
-/// FUNCTION:NUMBER:ERROR.
+/// Parses FUNCTION:NUMBER:ERROR.
 void State::readFailure(const char *text) {
   const char *number = std::strchr(text, ':');
   const char *error = number ? std::strchr(number + 1, ':') : nullptr;
@@ -50,14 +50,14 @@ void State::readFailure(const char *text) {
 bool State::isToFail(const char *call) {
   if (calls++ == failingCall)
     return true;
-  // Calls are followed by what they are called with.
+  // `call` is the name of the function, followed by its arguments.
   if (failingFunction.empty() ||
       failingFunction.compare(0, std::string::npos, call,
                               std::strcspn(call, " ")))
     return false;
   if (failingNumber-- != 0)
     return false;
-  // A device that is lost stays so, with all that it had to do.
+  // A lost device stays lost, together with its queued work.
   if (injected == MP_CUDA_DEVICE_UNAVAILABLE ||
       injected == MP_CUDA_ECC_UNCORRECTABLE ||
       injected == MP_CUDA_LAUNCH_FAILED) {
@@ -69,7 +69,8 @@ bool State::isToFail(const char *call) {
 }
 
 State &getState() {
-  // Never destroyed: whoever has a session when the process ends.
+  // The state is never destroyed, since sessions may exist when the process
+  // ends.
   static auto *state = new State;
   return *state;
 }
@@ -100,7 +101,7 @@ void writeLog(const char *format, ...) {
   std::vfprintf(file, format, arguments);
   va_end(arguments);
   std::fputc('\n', file);
-  // Of a process that crashes, all lines are there.
+  // Flush, so that no line is lost if the process crashes.
   std::fflush(file);
 }
 
@@ -297,14 +298,15 @@ int32_t MP_EMULATED(cuCtxPopCurrent_v2)(void **context) {
   Call call(Call::Start, "cuCtxPopCurrent");
   if (contexts.empty())
     return complain(MP_CUDA_INVALID_CONTEXT, "no context is current");
-  // Even where it is to fail: threads would stay in it.
+  // Pop even if the call is to fail, since threads would otherwise stay in the
+  // context.
   *context = contexts.back();
   contexts.pop_back();
   return call.error;
 }
 
 //===----------------------------------------------------------------------===//
-// For tests
+// Functions for tests
 //===----------------------------------------------------------------------===//
 
 const mp_driver *mp_emulated_driver(void) {

@@ -17,8 +17,8 @@ using namespace mp::emulation;
 
 /// Addresses are multiples of this.
 static constexpr uint64_t alignment = 256;
-/// What memory is full of at first: NaNs, as floats of any size. Behind the
-/// end, it stays there.
+/// The initial content of memory: NaNs for floats of any size. Bytes after the
+/// end of a block must keep it.
 static constexpr unsigned char fresh = 0xff;
 
 static uint64_t roundUp(uint64_t bytes, uint64_t unit) {
@@ -124,7 +124,7 @@ int32_t MP_EMULATED(cuMemAlloc_v2)(mp_device_address *address, size_t bytes) {
 
 int32_t MP_EMULATED(cuMemFree_v2)(mp_device_address address) {
   Call call(Call::Context, "cuMemFree");
-  // Memory of a context that has failed goes with it.
+  // Memory of a failed context is freed together with the context.
   if (call.error && call.error != call.state.sticky)
     return call.error;
   if (!call.error)

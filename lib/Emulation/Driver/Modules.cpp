@@ -25,7 +25,7 @@ static int32_t addKernels(Module &module, const mp_emulated_kernel *kernels,
   return 0;
 }
 
-/// How often `word` stands in `text`.
+/// The number of occurrences of `word` in `text`.
 static uint32_t count(const std::string &text, const std::string &word) {
   uint32_t found = 0;
   for (size_t at = text.find(word); at != std::string::npos;
@@ -34,7 +34,8 @@ static uint32_t count(const std::string &text, const std::string &word) {
   return found;
 }
 
-/// Each entry of PTX is a kernel of the library, with as many parameters.
+/// Checks that each entry of PTX is a kernel of the library with the same
+/// number of parameters.
 static int32_t checkEntries(Module &module, const std::string &ptx) {
   static const std::string entry = ".visible .entry ";
   std::map<std::string, Function> used;
@@ -61,7 +62,7 @@ static int32_t checkEntries(Module &module, const std::string &ptx) {
   return 0;
 }
 
-/// Whether the device is one that PTX is made for.
+/// Checks that the device is supported by the target of the PTX.
 static int32_t checkTarget(const mp_emulated_device &device,
                            const char *image) {
   static const char word[] = ".target sm_";
@@ -221,7 +222,8 @@ static int32_t checkSizes(const mp_emulated_kernel &kernel, const Sizes &grid,
 
 static int32_t checkShared(const Function &function, uint32_t bytes) {
   const mp_emulated_kernel &kernel = *function.kernel;
-  // Without the attribute, static and dynamic memory have these bytes together.
+  // Without the attribute, `commonShared` limits static and dynamic memory
+  // together.
   uint64_t all = uint64_t(bytes) + kernel.static_shared;
   bool isAskedFor = function.dynamicShared != commonShared;
   if (bytes > function.dynamicShared || (!isAskedFor && all > commonShared))
@@ -232,7 +234,7 @@ static int32_t checkShared(const Function &function, uint32_t bytes) {
   return 0;
 }
 
-/// Of the parameters, which are pointers into the device's memory.
+/// Copies the parameters, all of which are pointers into the device's memory.
 static int32_t copyParameters(const State &state,
                               const mp_emulated_kernel &kernel,
                               void **parameters,
@@ -249,8 +251,8 @@ static int32_t copyParameters(const State &state,
   return 0;
 }
 
-/// Races are looked for in a kernel's first launches: that takes most of their
-/// time, and those that follow use shared memory in the same way.
+/// Only the first launches of a kernel are checked for races: checks take most
+/// of their time, and later launches use shared memory in the same way.
 static mp_emulated_kernel chooseChecks(const Function &function) {
   constexpr uint64_t checkedLaunches = 2;
   mp_emulated_kernel kernel = *function.kernel;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each two ranks have a socket, whose name is made of the unique identifier. A
-// message is its size in 8 bytes and then its bytes.
+// Each pair of ranks has a socket with a name derived from the unique
+// identifier. A message consists of its size in 8 bytes and its content.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +45,7 @@ struct Communicator {
   }
 
   int32_t rank = 0, size = 1;
-  /// Of each rank; -1 for the own one.
+  /// Indexed by rank; -1 for the own rank.
   std::vector<int> sockets;
   int32_t asyncError = 0;
   bool isAborted = false;
@@ -74,7 +74,8 @@ std::map<void *, std::shared_ptr<Communicator>> &getCommunicators() {
   return *all;
 }
 
-/// Of the thread, between ncclGroupStart and ncclGroupEnd.
+/// The operations of the current thread between ncclGroupStart and
+/// ncclGroupEnd.
 thread_local std::vector<Operation> group;
 thread_local int groupDepth = 0;
 thread_local std::string lastError;
@@ -94,7 +95,7 @@ static int32_t refuse(int32_t error, const char *format, ...) {
   return error;
 }
 
-/// What a function returns whose call must not go on.
+/// The result of a function that must not continue.
 static int32_t refuseCall(const Call &call, const char *name) {
   bool isInjected = call.error == call.state.injected;
   return refuse(isInjected ? call.error : int32_t(MP_NCCL_CUDA_ERROR),
@@ -110,7 +111,8 @@ static std::shared_ptr<Communicator> find(void *handle) {
 // Messages
 //===----------------------------------------------------------------------===//
 
-/// As far as it goes now; false where the other side has gone.
+/// Transfers as many bytes as possible without blocking; false if the peer has
+/// gone.
 static bool transfer(int socket, void *data, uint64_t bytes, bool isSent,
                      uint64_t &done) {
   while (done < bytes) {
@@ -150,7 +152,7 @@ static bool isComplete(const Message &message) {
   return message.done == headerBytes + message.bytes;
 }
 
-/// What a rank sends itself: its messages meet in their order.
+/// Copies the messages that a rank sends to itself, matching them in order.
 static void copyOwn(Operation &operation) {
   std::vector<Message *> sent, received;
   for (Message &message : operation.messages)
@@ -166,7 +168,8 @@ static void copyOwn(Operation &operation) {
   }
 }
 
-/// The messages of each rank, in both directions, one after the other.
+/// Transfers the messages of each rank, in both directions, one after the
+/// other.
 static int32_t progress(Operation &operation) {
   Communicator &communicator = *operation.communicator;
   if (communicator.isAborted)
@@ -216,7 +219,7 @@ static int32_t checkOwn(const Operation &operation) {
                 operation.communicator->rank);
 }
 
-/// All of the group for one stream is one work of it.
+/// All operations of the group on one stream become a single work item.
 static int32_t endGroup(State &state) {
   std::vector<Operation> operations = std::move(group);
   group.clear();
@@ -276,7 +279,7 @@ static sockaddr_un getName(const mp_nccl_id &id, int32_t rank,
                            socklen_t &length) {
   sockaddr_un name = {};
   name.sun_family = AF_UNIX;
-  // Behind a zero: no file.
+  // A name that begins with a zero byte is not a file.
   int count = std::snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1,
                             "mp-emulated-nccl-%.32s-%d", id.bytes, rank);
   length = socklen_t(offsetof(sockaddr_un, sun_path)) + 1 + socklen_t(count);
@@ -287,7 +290,7 @@ static int32_t failSystem(const char *what) {
   return refuse(MP_NCCL_SYSTEM_ERROR, "%s: %s", what, std::strerror(errno));
 }
 
-/// To ranks in front of this one, which may not have come yet.
+/// Connects to ranks with lower numbers, which may not have started yet.
 static int connectTo(const mp_nccl_id &id, int32_t peer, int32_t own) {
   constexpr std::chrono::milliseconds nap(2);
   socklen_t length;
@@ -378,7 +381,7 @@ int32_t MP_EMULATED(ncclCommInitRank)(void **result, int32_t size,
   auto made = std::make_shared<Communicator>();
   made->rank = rank;
   made->size = size;
-  // Others may take their time.
+  // Joining may take long, since it waits for other ranks.
   if (int32_t error = join(*made, id))
     return error;
   std::lock_guard<std::mutex> lock(getState().mutex);
@@ -394,7 +397,7 @@ int32_t MP_EMULATED(ncclCommDestroy)(void *handle) {
   return call.error;
 }
 
-/// What is in line ends, with whatever has come.
+/// Ends queued operations without waiting for other ranks.
 int32_t MP_EMULATED(ncclCommAbort)(void *handle) {
   Call call(Call::Nothing, "ncclCommAbort");
   std::shared_ptr<Communicator> found = find(handle);

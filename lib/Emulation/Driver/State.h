@@ -1,4 +1,4 @@
-//===- State.h - What the emulated driver has -------------------*- C++ -*-===//
+//===- State.h - State of the emulated driver -------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,8 @@
 #include <string>
 #include <vector>
 
-/// The functions' names: those of libcuda.so.1 where this is built as one.
+/// The names of the functions: those of libcuda.so.1 if this is built as a
+/// replacement of it.
 #ifdef MPOPT_EXPORT_CUDA
 #define MP_EMULATED(NAME) NAME
 #else
@@ -38,8 +39,8 @@ namespace mp::emulation {
 /// Bytes of shared memory: without being asked for, and at most.
 constexpr uint32_t commonShared = 48 * 1024, mostShared = 227 * 1024;
 
-/// Done when the stream is waited for; what it returns is an error, 0, or
-/// MP_CUDA_NOT_READY: it is to be called again.
+/// A queued work item, run when the stream is waited for. Returns an error, 0,
+/// or MP_CUDA_NOT_READY to be called again later.
 using Work = std::function<int32_t()>;
 
 struct Graph {
@@ -48,24 +49,24 @@ struct Graph {
 
 struct Stream {
   void add(Work work) { pending.push_back(std::move(work)); }
-  /// Of all work that was ever in line.
+  /// The number of all work items that were ever queued.
   uint64_t getEnd() const { return done + pending.size(); }
 
   std::deque<Work> pending;
   uint64_t done = 0;
-  /// The end when somebody has asked whether it is reached.
+  /// The end at the time of the last query of the stream.
   uint64_t asked = 0;
   /// Null if nothing is recorded.
   std::unique_ptr<Graph> recorded;
-  /// What must not be in a recording has been called.
+  /// A function that is not allowed during recording was called.
   bool isInvalid = false;
 };
 
-/// All work of a stream up to an end.
+/// Represents all work of a stream up to an end.
 struct Event {
   Stream *stream = nullptr;
   uint64_t end = 0;
-  /// When that was done, if it can be asked for.
+  /// The time at which that was done, if timing is enabled.
   bool hasTime = false;
   std::chrono::steady_clock::time_point time;
 };
@@ -73,7 +74,7 @@ struct Event {
 struct Function {
   const mp_emulated_kernel *kernel;
   uint32_t dynamicShared = commonShared;
-  /// How many launches have run.
+  /// The number of launches that have run.
   std::shared_ptr<uint64_t> launches = std::make_shared<uint64_t>(0);
 };
 
@@ -89,22 +90,23 @@ public:
   int32_t free(mp_device_address address);
   /// True if all of it is in one allocation.
   bool contains(mp_device_address address, uint64_t bytes) const;
-  /// The rest of the allocation behind an address; 0 if it is in none.
+  /// The number of bytes from an address to the end of its allocation; 0 if it
+  /// is in none.
   uint64_t getBytesBehind(mp_device_address address) const;
   uint64_t getUsed() const { return used; }
   size_t getCount() const { return blocks.size(); }
 
-  /// Lets kernels and copies reach it, until `close`.
+  /// Makes memory accessible for kernels and copies until `close`.
   void open();
   void close();
-  /// False if something was written behind the end of a block.
+  /// False if bytes after the end of a block were written.
   bool isWhole() const;
 
 private:
   struct Block {
-    /// What was asked for; rounded up, which ends with a page.
+    /// The requested size, and the size rounded up to end with a page.
     uint64_t bytes, rounded;
-    /// All pages, those that stay closed at both ends included.
+    /// All pages, including the inaccessible ones at both ends.
     char *pages;
     uint64_t pageBytes;
   };
@@ -119,20 +121,21 @@ struct State {
   mp_emulated_device device;
   int64_t calls = 0, failingCall = -1;
   int32_t injected = 0;
-  /// Of MPOPT_EMULATED_FAIL: a function, and how many calls of it succeed.
+  /// Parsed from MPOPT_EMULATED_FAIL: a function, and the number of its calls
+  /// that succeed.
   std::string failingFunction;
   int64_t failingNumber = 0;
   bool isStarted = false;
   int32_t contexts = 0;
-  /// What a kernel has failed with.
+  /// The error with which a kernel has failed.
   int32_t sticky = 0;
   Memory memory;
   std::set<void *> hostMemory;
   std::map<Stream *, std::unique_ptr<Stream>> streams;
-  /// Records in line keep them.
+  /// Queued records keep their events alive.
   std::map<Event *, std::shared_ptr<Event>> events;
   std::map<Graph *, std::unique_ptr<Graph>> graphs;
-  /// Graphs in line live as long as they have to.
+  /// Queued graphs are kept alive as long as necessary.
   std::map<Graph *, std::shared_ptr<Graph>> executables;
   std::map<Module *, std::unique_ptr<Module>> modules;
 
@@ -147,15 +150,15 @@ struct State {
 
 State &getState();
 
-/// Begins each function: holds the state, writes a line, and says whether it
-/// may go on.
+/// Begins each function: locks the state, writes a line to the log, and decides
+/// if the function may continue.
 class Call {
 public:
   enum Needs { Nothing, Start, Context };
   Call(Needs needs, const char *format, ...)
       __attribute__((format(printf, 3, 4)));
 
-  /// What the function returns at once; 0 if it may go on.
+  /// The error to return at once; 0 to continue.
   int32_t error = 0;
   State &state;
 
@@ -163,16 +166,17 @@ private:
   std::unique_lock<std::mutex> lock;
 };
 
-/// What cuGetErrorString says of the next error of this thread. Returns it.
+/// Sets the text of cuGetErrorString for the next error of this thread. Returns
+/// `error`.
 int32_t complain(int32_t error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void writeLog(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/// Puts work in line, or into what is recorded.
+/// Queues work, or adds it to the recording of the stream.
 int32_t add(State &state, void *stream, Work work);
-/// Null, after a complaint, if there is no such stream.
+/// Returns null after a complaint if the stream does not exist.
 Stream *findStream(State &state, void *handle, int32_t &error);
-/// Nothing may be in line or recorded, for what `what` does.
+/// Fails if work is queued or recorded, which the action `what` forbids.
 int32_t checkQuiet(State &state, const char *what);
 
 } // namespace mp::emulation

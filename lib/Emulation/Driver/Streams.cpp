@@ -39,8 +39,8 @@ int32_t add(State &state, void *handle, Work work) {
 
 } // namespace mp::emulation
 
-/// Does what is in line up to the `end`-th work ever, until something fails or
-/// is not ready.
+/// Runs queued work up to item number `end`, until an item fails or is not
+/// ready.
 static int32_t advance(Stream &stream, uint64_t end) {
   while (stream.done < end && !stream.pending.empty()) {
     if (int32_t error = stream.pending.front()())
@@ -51,8 +51,9 @@ static int32_t advance(Stream &stream, uint64_t end) {
   return 0;
 }
 
-/// The others first, as far as they get: who forgets to wait for a stream finds
-/// that it is late, and who forgets to let a stream wait that it is early.
+/// Advances the other streams first, as far as possible: a program that forgets
+/// to wait for a stream finds its results late, and one that forgets to make a
+/// stream wait finds them early.
 static void advanceOthers(State &state, const Stream &stream) {
   static const bool areEarly = [] {
     const char *order = std::getenv("MPOPT_EMULATED_STREAMS");
@@ -67,7 +68,7 @@ static void advanceOthers(State &state, const Stream &stream) {
         state.sticky = error;
 }
 
-/// All that is in line, until something fails or is not ready.
+/// Runs all queued work until an item fails or is not ready.
 static int32_t finish(State &state, Stream &stream) {
   if (stream.pending.empty())
     return 0;
@@ -85,7 +86,7 @@ static int32_t finish(State &state, Stream &stream) {
   return error;
 }
 
-/// A stream whose work may be done now; null after a complaint.
+/// A stream whose work may run now; null after a complaint.
 static Stream *findToRun(State &state, void *handle, const char *function,
                          int32_t &error) {
   Stream *stream = findStream(state, handle, error);
@@ -138,7 +139,7 @@ int32_t MP_EMULATED(cuStreamSynchronize)(void *handle) {
   return error;
 }
 
-/// Of a stream that has something in line, the first question is too early.
+/// The first query of a stream with queued work always returns "not ready".
 int32_t MP_EMULATED(cuStreamQuery)(void *handle) {
   Call call(Call::Context, "cuStreamQuery");
   int32_t error = call.error;
@@ -240,7 +241,8 @@ int32_t MP_EMULATED(cuEventElapsedTime)(float *milliseconds, void *from,
   return 0;
 }
 
-/// For what the event stands for now, even where it is recorded again.
+/// Waits for the work that the event represents now, even if the event is
+/// recorded again later.
 int32_t MP_EMULATED(cuStreamWaitEvent)(void *handle, void *of, uint32_t flags) {
   Call call(Call::Context, "cuStreamWaitEvent %u", flags);
   if (call.error)
@@ -252,7 +254,7 @@ int32_t MP_EMULATED(cuStreamWaitEvent)(void *handle, void *of, uint32_t flags) {
     return MP_CUDA_INVALID_HANDLE;
   if (stream->recorded)
     return checkQuiet(call.state, "cuStreamWaitEvent");
-  // One that was never recorded is not waited for.
+  // An event that was never recorded is not waited for.
   if (!event->stream)
     return 0;
   State &state = call.state;
@@ -290,7 +292,8 @@ int32_t MP_EMULATED(cuStreamEndCapture)(void *handle, void **result) {
     return error;
   if (!stream->recorded)
     return complain(MP_CUDA_INVALID_VALUE, "the stream is not recorded");
-  // Even where it is to fail: nothing could go on.
+  // End the recording even if the call is to fail, since nothing else could
+  // proceed.
   std::unique_ptr<Graph> graph = std::move(stream->recorded);
   bool isInvalid = stream->isInvalid;
   stream->isInvalid = false;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Compilers' own libraries have these since GCC 13 and Clang 15, and then they
-// may as well be taken from there.
+// Compilers' own libraries have these functions since GCC 13 and Clang 15. In
+// that case either definition may be used.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,14 +23,14 @@ uint32_t getBits(float x) {
   return bits;
 }
 
-/// bf16 is returned where a float would be, in the lower half.
+/// Functions return bf16 in the lower half of a float.
 float makeResult(uint32_t bits) {
   float result;
   std::memcpy(&result, &bits, sizeof result);
   return result;
 }
 
-/// To the nearest, ties to even; NaNs become quiet.
+/// Rounds to nearest, ties to even; NaNs become quiet.
 float roundBits(uint32_t bits) {
   if ((bits & 0x7fffffff) > 0x7f800000)
     return makeResult(bits >> 16 | 0x40);
@@ -46,7 +46,7 @@ __attribute__((weak)) float __truncsfbf2(float x) {
 __attribute__((weak)) float __truncdfbf2(double x) {
   auto narrow = static_cast<float>(x);
   uint32_t bits = getBits(narrow);
-  // To odd: what has been rounded once is no tie.
+  // Round to odd, so that the second rounding sees no false ties.
   if (!std::isnan(x) && narrow != x) {
     bits -= std::fabs(static_cast<double>(narrow)) > std::fabs(x);
     bits |= 1;

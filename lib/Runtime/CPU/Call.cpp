@@ -21,21 +21,21 @@ namespace mp::runtime {
 
 struct Call {
   std::jmp_buf end;
-  /// What it has allocated.
+  /// The list of blocks that the call has allocated.
   Block blocks = {&blocks, &blocks, 0, 0};
-  /// Outputs that have got memory here.
+  /// Outputs for which the call has allocated memory.
   void ***outputs = nullptr;
   int32_t numOutputs = 0;
   int64_t number = 0;
-  /// What the model's calls keep.
+  /// Slots for values that calls of the model keep.
   void **kept = nullptr;
-  /// Guards the blocks, and what mp_report says from any thread.
+  /// Guards the blocks and the error, which any thread may report.
   Mutex mutex;
   int32_t code = MP_OK;
   const char *text = "";
   int64_t a = 0, b = 0;
 
-  /// Seeds that have been drawn from, and how often.
+  /// The number of draws from each seed.
   struct Draws {
     int64_t seed, count;
   } *draws = nullptr;
@@ -44,7 +44,7 @@ struct Call {
   int64_t count(int64_t seed);
 };
 
-/// How often this call has drawn from a seed; counts one more.
+/// Returns how often this call has drawn from a seed, and counts one more.
 int64_t Call::count(int64_t seed) {
   for (int32_t index = 0; index < numDraws; ++index)
     if (draws[index].seed == seed)
@@ -57,7 +57,7 @@ int64_t Call::count(int64_t seed) {
   return 0;
 }
 
-/// What is near each other becomes far apart (SplitMix64).
+/// Scrambles numbers, so that close seeds give unrelated results (SplitMix64).
 static int64_t mix(int64_t number) {
   uint64_t z = static_cast<uint64_t>(number) + 0x9E3779B97F4A7C15;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
@@ -66,7 +66,7 @@ static int64_t mix(int64_t number) {
 }
 
 static thread_local Call *current = nullptr;
-/// A thread of the pool: it works for a call of another thread.
+/// True for a thread of the pool, which works for a call of another thread.
 static thread_local bool isWorker = false;
 
 Call *getCurrentCall() { return current; }
@@ -87,7 +87,7 @@ static void unlink(Block *block) {
   block->previous->next = block->next;
 }
 
-/// Frees what the call has left, and of one that failed all that it gave.
+/// Frees the call's remaining blocks, and all outputs if it has failed.
 static void clear(Call &call) {
   while (call.blocks.next != &call.blocks) {
     Block *block = call.blocks.next;
@@ -103,8 +103,8 @@ static void clear(Call &call) {
   std::free(call.draws);
 }
 
-/// Linux lets a process use tile registers after it has asked for them. A model
-/// that was compiled for them runs only where this is granted.
+/// Requests permission to use tile registers, which Linux requires. Models
+/// compiled for them only run where it is granted.
 static void askForTiles() {
 #if defined(__x86_64__) && defined(__linux__)
   constexpr long requestPermission = 0x1023, tileData = 18;
@@ -113,7 +113,7 @@ static void askForTiles() {
 }
 
 void endCall(int32_t code) {
-  // The call's stack is another thread's.
+  // The call's stack belongs to another thread.
   if (isWorker) {
     std::fprintf(stderr, "mp-opt: %s\n", getLastError());
     std::_Exit(70);

@@ -1,4 +1,4 @@
-//===- Collectives.cpp - What the ranks of a distributed step share -------===//
+//===- Collectives.cpp - Collectives of distributed steps -----------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@ const mp_collectives *collectives = nullptr;
 
 const mp_collectives *mp::runtime::getCollectives() { return collectives; }
 
-/// Ends the call if the ranks cannot do what it asks for.
+/// Ends the call if a collective has failed.
 static void check(int32_t code) {
   if (code == 0)
     return;

@@ -1,4 +1,4 @@
-//===- ControlGroups.cpp - How much time a group may use ------------------===//
+//===- ControlGroups.cpp - Processor limits of control groups -------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 
 namespace mp::runtime {
 
-/// Reads a number and steps over it, or returns -1. What does not fit is the
-/// greatest there is.
+/// Reads a number and skips it, or returns -1. A number that is too large
+/// becomes the greatest one.
 static int64_t readNumber(const char *&text) {
   if (*text < '0' || *text > '9')
     return -1;
@@ -49,7 +49,7 @@ int32_t parseQuota(const char *quota, const char *period) {
   return isAtEnd(quota) && isAtEnd(period) ? divide(dividend, divisor) : 0;
 }
 
-/// Whether `word` is one of those that commas part; the list ends at `end`.
+/// True if `word` is an entry of the comma-separated list that ends at `end`.
 static bool isListed(const char *list, const char *end, const char *word) {
   size_t length = std::strlen(word);
   while (list < end) {
@@ -72,7 +72,8 @@ const char *findGroup(const char *line, int version) {
   return isMeant ? group + 1 : nullptr;
 }
 
-/// What stands before the next space, which becomes its end; null at the end.
+/// Returns the text up to the next space and terminates it there; null at the
+/// end.
 static char *takeField(char *&rest) {
   if (!rest || !*rest)
     return nullptr;
@@ -83,7 +84,7 @@ static char *takeField(char *&rest) {
   return field;
 }
 
-/// Spaces and the like are written as "\040".
+/// Replaces escapes such as "\040", by which spaces are written.
 static void unescape(char *text) {
   char *to = text;
   auto isDigit = [](char c) { return c >= '0' && c <= '7'; };
@@ -101,7 +102,7 @@ static void unescape(char *text) {
 }
 
 bool parseMount(char *line, GroupMount &mount) {
-  // 31 23 0:28 ROOT POINT OPTIONS [TAGS...] - TYPE SOURCE SUPER-OPTIONS
+  // Format: 31 23 0:28 ROOT POINT OPTIONS [TAGS...] - TYPE SOURCE SUPER-OPTIONS
   if (char *end = std::strchr(line, '\n'))
     *end = 0;
   char *rest = line;
@@ -137,7 +138,7 @@ bool findFolder(const GroupMount &mount, const char *group, char *path,
     root = 0;
   bool isBeneath = root <= end && !std::memcmp(group, mount.root, root) &&
                    (root == end || group[root] == '/');
-  // "/../a": beside the root.
+  // A group "/../a" is outside of the root.
   if (!isBeneath || !std::strncmp(group + root, "/..", 3))
     root = end;
   // "/" alone is the mount itself.

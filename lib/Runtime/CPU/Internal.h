@@ -1,12 +1,12 @@
-//===- Internal.h - What the parts of the run-time share --------*- C++ -*-===//
+//===- Internal.h - Internals of the run-time -------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The run-time is linked into programs that may be written in C: of C++ it
-// uses what needs no library. Objects that live as long as the process have
+// The run-time is linked into programs that may be written in C, so it only
+// uses parts of C++ that need no library. Objects with static lifetime have
 // constant initializers and no destructors.
 //
 //===----------------------------------------------------------------------===//
@@ -46,16 +46,16 @@ struct Call;
 
 /// The call that the thread works for: that of the thread that made it.
 Call *getCurrentCall();
-/// Of a thread of the pool.
+/// Sets the current call of a thread of the pool.
 void workFor(Call *call);
-/// Ends the call, whose error has been written down.
+/// Ends the call, whose error is already recorded.
 [[noreturn]] void endCall(int32_t code);
 
-/// What mp_set_collectives was given; null for one rank.
+/// The collectives passed to mp_set_collectives; null for a single rank.
 const mp_collectives *getCollectives();
 
-/// Says why a call cannot be made: what is wrong with its input `name`, or at
-/// all. Returns `code`.
+/// Records the reason why a call cannot be made; it may concern the input
+/// `name`. Returns `code`.
 int32_t refuse(int32_t code, const char *name, const char *what);
 
 } // namespace mp::runtime

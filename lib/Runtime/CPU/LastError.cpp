@@ -1,4 +1,4 @@
-//===- LastError.cpp - What went wrong, in words --------------------------===//
+//===- LastError.cpp - The text of the last error -------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- LastError.h - What went wrong, in words ------------------*- C++ -*-===//
+//===- LastError.h - The text of the last error -----------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,10 +18,11 @@ constexpr int32_t lastErrorBytes = 1024;
 char *getLastError();
 void clearLastError();
 
-/// `%0` and `%1` stand for the numbers. What does not fit is left out.
+/// Sets the error text, with `%0` and `%1` replaced by the numbers. A text that
+/// is too long is cut.
 void setLastError(const char *text, int64_t a, int64_t b);
 
-/// The text as printf makes it. Returns `code`.
+/// Sets the error text in printf's format. Returns `code`.
 int32_t refuseWith(int32_t code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -24,10 +24,10 @@ void count(int64_t bytes) {
     ;
 }
 
-/// Big blocks that were freed, for calls to come: a model asks for the same
-/// sizes in each call, and new memory costs a page fault for every page. A
-/// block serves what takes a quarter of it, too, and makes way for a bigger
-/// one: kernels that follow each other share their workspace.
+/// Keeps big freed blocks for later calls: a model requests the same sizes in
+/// each call, and new memory costs a page fault per page. A block also serves
+/// requests of a quarter of its size or more, and is replaced by a bigger one,
+/// since consecutive kernels share their workspace.
 class BlockCache {
 public:
   void clear() {
@@ -104,8 +104,8 @@ void freeScratch(void *mine) {
   std::free(mine);
 }
 
-/// No call can be ended from a thread of the pool, and there is nothing to go
-/// on with.
+/// Ends the process if there is no memory: a call cannot be ended from a thread
+/// of the pool, and the thread cannot continue.
 void *demand(void *memory) {
   if (!memory) {
     std::fputs("mp-opt: out of memory for the scratch of a thread\n", stderr);
@@ -124,7 +124,8 @@ Scratch &getScratch() {
   return *scratch;
 }
 
-/// Destructors of keys run when threads end, and not in the main one.
+/// Destructors of thread-specific keys run when threads end, except for the
+/// main thread.
 __attribute__((destructor)) void freeAll() {
   cache.clear();
   if (!scratch)

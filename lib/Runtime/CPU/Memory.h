@@ -12,21 +12,22 @@
 
 namespace mp::runtime {
 
-/// What precedes allocated memory. Those of a call are a list, so that a call
-/// that fails can free them.
+/// The header of an allocated block. The blocks of a call form a list, so that
+/// a call that fails can free them.
 struct alignas(64) Block {
   Block *next, *previous;
-  /// The size that was asked for last, and that of the block.
+  /// The size that was last requested, and the size of the block.
   int64_t bytes, room;
 };
 
-/// Null if there is none.
+/// Returns null if there is no memory.
 Block *takeBlock(int64_t bytes);
 void giveBlock(Block *block);
-/// Not for calls to come, unlike giveBlock.
+/// Frees a block that later calls do not need, unlike giveBlock.
 void freeBlock(Block *block);
 
-/// At a multiple of 64, to be freed by free(); null if there is none.
+/// Allocates memory at a multiple of 64, to be freed by free(); null if there
+/// is none.
 void *allocateAligned(int64_t bytes);
 
 } // namespace mp::runtime

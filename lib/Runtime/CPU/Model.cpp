@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a model's interface knows is added to what the caller gives: data of
-// inputs, and sizes.
+// Combines the caller's arguments with data and sizes from the model's
+// interface.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@ using namespace mp::runtime;
 
 namespace {
 
-/// What a body gets. It may be left by a jump, so this is freed by the one who
-/// calls it.
+/// The arguments of a body. A jump may leave the body, so its caller frees
+/// them.
 class Arguments {
 public:
   explicit Arguments(const mp_interface &interface) : interface(interface) {
@@ -53,7 +53,7 @@ public:
     return MP_OK;
   }
 
-  /// Says where the outputs are, those of states among them.
+  /// Sets the addresses of the outputs, including those of states.
   void finish(mp_tensor *results) {
     for (int32_t index = 0; index < interface.num_outputs; ++index) {
       const mp_value &value = interface.outputs[index];

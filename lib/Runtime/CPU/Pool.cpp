@@ -10,8 +10,8 @@
 // for any number of threads.
 //
 // A loop is over when all ranges are taken and all threads that have joined it
-// have left it. Nobody waits for a thread that comes late. One word says all
-// that threads have to agree on, so that each step is one atomic operation:
+// have left it. No thread waits for one that comes late. One word holds all
+// shared state, so that each step is one atomic operation:
 //
 //   bits  0-14  threads that have joined and not left, without the caller
 //   bit   15    the caller sleeps until the last of them leaves
@@ -36,10 +36,10 @@
 //   (acquire) and rings afterwards, so that the thread's `wait` sees another
 //   count. The same goes for the caller's bit and the last thread that leaves.
 //
-// Beside other programs a thread that is taken off its processor in the middle
-// of a range holds all up until it is back. So, while there is a crowd, threads
-// of the pool do not wait behind the caller on its processor, and offer theirs
-// to others, between two ranges, before it would be taken from them.
+// If other programs compete for the processors, a thread that is preempted in
+// the middle of a range delays the whole loop. While there is such a crowd,
+// threads of the pool keep off the caller's processor, and yield their own
+// between two ranges before it would be taken from them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,18 +58,19 @@ static constexpr uint64_t oneActive = 1, activeMask = (1 << 15) - 1,
                           haveToEnd = UINT64_C(1) << 31,
                           oneLoop = UINT64_C(1) << 32,
                           loopMask = ~UINT64_C(0) << 32,
-                          /// No number of a loop.
+                          /// Not the number of any loop.
     noLoop = 1;
 
-/// What fits into the word with room to spare.
+/// A bound that fits into the bits of the word with room to spare.
 static constexpr int32_t maxThreads = 4096;
 
-// Nanoseconds. To wake a thread takes 5 to 50 us, and loops of a call are
-// seldom further apart than threads spin; the caller waits for a range at most.
+// Spinning times in nanoseconds. Waking a thread takes 5 to 50 us, and the time
+// between loops of a call rarely exceeds the spinning time; the caller waits
+// for at most one range.
 static constexpr int64_t threadSpins = 500'000, callerSpins = 1'000'000,
                          spinsInCrowd = 20'000;
-/// How long a thread works in a crowd before it offers its processor. Systems
-/// give it for 3 or 4 ms.
+/// The time that a thread works in a crowd before it yields its processor.
+/// Systems use time slices of 3 or 4 ms.
 static constexpr int64_t turn = 1'000'000;
 
 static thread_local bool isBusy = false;
@@ -92,7 +93,7 @@ void Pool::setCount(int32_t count) {
 
 void Pool::run(const Work &next) {
   int32_t count = getCount();
-  // A loop in a loop, or a second caller: alone.
+  // A nested loop, or one of a second caller, runs on its own thread alone.
   bool alone = count == 1 || isBusy || next.count <= next.grain;
   if (alone || !runs.tryLock()) {
     for (int64_t begin = 0; begin < next.count; begin += next.grain)
@@ -112,7 +113,7 @@ void Pool::end() {
 }
 
 void Pool::forget() {
-  // Whoever held it is not in this process.
+  // The thread that may have held the mutex is not in this process.
   runs = Mutex();
   state.store(closed);
   numThreads = 0;
@@ -137,7 +138,7 @@ void Pool::open(const Work &next) {
   work = next;
   position.store(0, std::memory_order_relaxed);
   uint64_t before = state.load(std::memory_order_relaxed);
-  // Only threads that go to sleep change it meanwhile.
+  // Only threads that go to sleep change the word concurrently.
   while (!state.compare_exchange_weak(before, (before & loopMask) + oneLoop,
                                       std::memory_order_acq_rel,
                                       std::memory_order_relaxed))
@@ -154,7 +155,7 @@ void Pool::close() {
       now = state.load(std::memory_order_acquire);
       continue;
     }
-    // Its processor is free then, also for a thread that waits for one.
+    // Sleeping frees the processor, also for a thread that waits for one.
     uint32_t rings = ends.getRings();
     sleptAt.store(readClock(), std::memory_order_relaxed);
     now = state.fetch_or(callerSleeps, std::memory_order_acq_rel);
@@ -164,8 +165,8 @@ void Pool::close() {
   }
 }
 
-/// In a crowd the system may well put a thread behind the caller, on the same
-/// processor, where it is of no use and takes turns from it.
+/// In a crowd the system may schedule a thread on the caller's processor, where
+/// it does not help and takes time slices from the caller.
 void Pool::keepApart() {
 #ifdef __linux__
   if (!crowd.isThere()) {
@@ -182,7 +183,7 @@ void Pool::keepApart() {
 #endif
 }
 
-/// Threads may use what the caller may, but for one; -1: all of it.
+/// Lets threads use the caller's processors except one; all of them if -1.
 void Pool::setAffinity(int32_t except) {
 #ifdef __linux__
   cpu_set_t mask = allowed;
@@ -203,7 +204,7 @@ void Pool::setAffinity(int32_t except) {
 void Pool::serve() {
   isBusy = true;
   uint64_t seen = first;
-  /// Since when it has had its processor, as far as it knows.
+  /// The time since which the thread has had its processor, as far as it knows.
   int64_t since = readClock();
   long preemptions = countPreemptions();
   bool isInTheWay = false;
@@ -261,8 +262,8 @@ bool Pool::takeRanges(const int64_t *since) {
   }
 }
 
-/// Returns whether the caller is likely to want this processor. Nothing of the
-/// loop may be touched any more.
+/// Returns true if the caller is likely to want this processor. The loop's data
+/// must not be accessed after this.
 bool Pool::leave(long &preemptions) {
   uint64_t left =
       state.fetch_sub(oneActive, std::memory_order_acq_rel) - oneActive;
@@ -270,7 +271,7 @@ bool Pool::leave(long &preemptions) {
     return false;
   if (!(left & activeMask))
     ends.ring();
-  // Had to be waited for, and not because its range is long?
+  // Checks if this thread has delayed the caller without its range being long.
   int64_t now = readClock();
   long count = countPreemptions();
   if (count != preemptions &&
@@ -280,7 +281,7 @@ bool Pool::leave(long &preemptions) {
   return crowd.isThere(now);
 }
 
-/// At once back if nobody else wants the processor.
+/// Returns at once if no other program waits for the processor.
 void Pool::letOthersRun(int64_t &since) {
   int64_t before = readClock();
   sched_yield();
@@ -290,7 +291,7 @@ void Pool::letOthersRun(int64_t &since) {
 }
 
 //===----------------------------------------------------------------------===//
-// Their number
+// The number of threads
 //===----------------------------------------------------------------------===//
 
 void Pool::stopThreads() {
@@ -317,14 +318,14 @@ void Pool::resize(int32_t count) {
     static_cast<Pool *>(pool)->serve();
     return nullptr;
   };
-  // What the system does not grant is done by those that there are.
+  // If the system refuses threads, the existing ones do the work.
   while (numThreads < count - 1 &&
          pthread_create(&threads[numThreads], nullptr, start, this) == 0)
     ++numThreads;
 }
 
 //===----------------------------------------------------------------------===//
-// The process's
+// The pool of the process
 //===----------------------------------------------------------------------===//
 
 static Pool pool;
@@ -333,7 +334,7 @@ __attribute__((constructor)) static void expectForks() {
   pthread_atfork(nullptr, nullptr, [] { pool.forget(); });
 }
 
-/// A library may be unloaded: nothing may run in its code then.
+/// A library may be unloaded, after which no thread may run its code.
 __attribute__((destructor)) static void endPool() { pool.end(); }
 
 extern "C" {

@@ -31,20 +31,21 @@ struct Work {
 
 class Pool {
 public:
-  /// Threads that loops get: as many as were asked for, and not more than
+  /// The number of threads for loops: the requested one, but not more than
   /// there are processors.
   int32_t getCount();
-  /// 0: as many as there are processors, which are counted anew.
+  /// Sets the number of threads; 0 for the number of processors, which is
+  /// determined again.
   void setCount(int32_t count);
-  /// For tests: as if there were so many.
+  /// For tests: overrides the number of processors.
   void pretendProcessors(int32_t count) { pretended = count; }
-  /// For tests: as if a thread had been taken off its processor.
+  /// For tests: pretends that a thread was taken off its processor.
   void noteCrowd() { crowd.note(readClock()); }
 
   void run(const Work &next);
   /// Ends all threads.
   void end();
-  /// In the child of a fork, which has none of the threads.
+  /// Resets the pool in the child of a fork, which has none of the threads.
   void forget();
 
 private:
@@ -69,24 +70,25 @@ private:
   int32_t pretended = 0;
   pthread_t *threads = nullptr;
   int32_t numThreads = 0;
-  /// The count that they were made for.
+  /// The thread count for which they were created.
   int32_t made = 1;
-  /// The loop in which they began.
+  /// The loop in which the threads began.
   uint64_t first = 0;
 
-  // What all threads write is apart from what they only read.
+  // Data that all threads write are on other cache lines than data that they
+  // only read.
   alignas(64) Work work;
   alignas(64) std::atomic<int64_t> position{0};
-  /// See Pool.cpp.
+  /// The state word described in Pool.cpp.
   alignas(64) std::atomic<uint64_t> state{UINT64_C(1) << 30};
   /// Rung for threads when there is a loop, and for the caller at its end.
   alignas(64) Bell begins;
   Bell ends;
-  /// When the caller went to sleep.
+  /// The time at which the caller went to sleep.
   std::atomic<int64_t> sleptAt{0};
   Crowd crowd;
 #ifdef __linux__
-  /// What the threads may use, and the processor that they are kept off.
+  /// The processors that threads may use, and the one that they are kept off.
   cpu_set_t allowed = {};
 #endif
   int32_t keptOff = -1;

@@ -1,11 +1,11 @@
-//===- Processors.cpp - How many there are for this process ---------------===//
+//===- Processors.cpp - The number of usable processors -------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Files that are missing or say nothing of use are no limits.
+// Files that are missing or cannot be parsed impose no limits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ namespace mp::runtime {
 #ifdef __linux__
 
 static int32_t countAllowed() {
-  // Too small a set is refused.
+  // The kernel refuses a set that is too small.
   for (size_t bytes = sizeof(cpu_set_t); bytes <= (1 << 16); bytes *= 2) {
     auto *set = static_cast<cpu_set_t *>(std::malloc(bytes));
     if (!set)
@@ -74,7 +74,7 @@ struct Folder {
 
 } // namespace
 
-/// The start of the file `name` in the folder; empty if there is none.
+/// Reads the start of the file `name` in the folder; empty if there is none.
 static void readStart(const Folder &folder, const char *name,
                       char (&text)[64]) {
   Folder file;

@@ -1,4 +1,4 @@
-//===- Processors.h - How many there are for this process -------*- C++ -*-===//
+//===- Processors.h - The number of usable processors -----------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 
 namespace mp::runtime {
 
-/// Processors that the calling thread may run on, and not more than the quota
-/// of its control group, and of those above it, amounts to; at least 1.
+/// The number of processors that the calling thread may run on, limited by the
+/// quotas of its control group and those above it; at least 1.
 int32_t countProcessors();
 
 } // namespace mp::runtime

@@ -31,7 +31,7 @@ int64_t readClock() {
 #ifdef __linux__
 
 void Bell::wait(uint32_t seen) {
-  // The system compares again, so that no ring in between is missed.
+  // The system compares the count again, so that no ring in between is missed.
   while (getRings() == seen)
     syscall(SYS_futex, &rings, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
 }
@@ -74,7 +74,7 @@ static void relax() {
 }
 
 bool Spin::goOn() {
-  // A look at the clock takes as long as some pauses.
+  // Reading the clock takes as long as several pauses.
   constexpr uint32_t pausesPerLook = 16;
   relax();
   if (++rounds % pausesPerLook)
@@ -82,7 +82,8 @@ bool Spin::goOn() {
   int64_t now = readClock();
   if (!begin)
     begin = last = now;
-  // Between two looks it does nothing that takes time.
+  // Between two clock readings the thread does nothing that takes time, so a
+  // long gap means preemption.
   if (now - last > Crowd::longAbsence)
     crowd.note(now);
   last = now;

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Who waits spins at first, since loops of a model follow each other closely,
-// and then sleeps. Times are counted, not pauses, which differ by a factor of
-// four between processors.
+// A waiting thread spins at first, since loops of a model follow each other
+// closely, and then sleeps. Spinning is limited by time and not by a number of
+// pauses, since their length differs by a factor of four between processors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,17 +20,17 @@
 
 namespace mp::runtime {
 
-/// Nanoseconds, of a clock that never goes back.
+/// Nanoseconds of a monotonic clock.
 int64_t readClock();
 
-/// Where threads sleep until it is rung.
+/// Threads sleep on a bell until it is rung.
 class Bell {
 public:
-  /// To be read before what decides that there is nothing to do.
+  /// Must be read before checking that there is nothing to do.
   uint32_t getRings() const { return rings.load(std::memory_order_acquire); }
-  /// Until it has been rung since `seen` was read.
+  /// Sleeps until the bell has been rung since `seen` was read.
   void wait(uint32_t seen);
-  /// Wakes all.
+  /// Wakes all waiting threads.
   void ring();
 
 private:
@@ -41,11 +41,13 @@ private:
 #endif
 };
 
-/// Whether other programs want the processors, too. A thread that is taken off
-/// its processor notes it; after a while without, nobody is taken to be there.
+/// Detects that other programs use the processors, too. A thread that is taken
+/// off its processor notes it. After a while without such events, there is no
+/// crowd.
 class Crowd {
 public:
-  /// What no thread of a machine of its own is taken off its processor for.
+  /// A thread is never absent for this long if no other program competes for
+  /// its processor.
   static constexpr int64_t longAbsence = 500'000;
 
   void note(int64_t now) {
@@ -57,7 +59,7 @@ public:
       until.compare_exchange_strong(end, 0, std::memory_order_relaxed);
     return now < end;
   }
-  /// Costs no look at the clock where nobody has been noted.
+  /// Does not read the clock if no crowd has been noted.
   bool isThere() {
     return until.load(std::memory_order_relaxed) && isThere(readClock());
   }
@@ -67,10 +69,11 @@ private:
   std::atomic<int64_t> until{0};
 };
 
-/// Says how long a thread spins.
+/// Limits the time for which a thread spins.
 class Spin {
 public:
-  /// For `quiet` nanoseconds where nobody else wants the processor.
+  /// Spins for `quiet` nanoseconds, or for `crowded` if others want the
+  /// processor.
   Spin(Crowd &crowd, int64_t quiet, int64_t crowded)
       : crowd(crowd), quiet(quiet), crowded(crowded) {}
 
@@ -84,8 +87,8 @@ private:
   uint32_t rounds = 0;
 };
 
-/// How often the thread has been taken off its processor; 0 where the system
-/// does not say so.
+/// The number of times that the thread was preempted; 0 if the system does not
+/// report it.
 long countPreemptions();
 
 } // namespace mp::runtime

@@ -13,17 +13,18 @@
 
 namespace mp::runtime {
 
-/// An array of zeros without C++'s library; empty if there is no memory.
+/// A zero-initialized array that does not use the C++ library; empty if there
+/// is no memory.
 template <typename T> class Array {
 public:
   Array() = default;
   ~Array() { std::free(data); }
   Array(const Array &) = delete;
 
-  /// Anew: nothing of what was there remains.
+  /// Allocates new zeros; old elements are lost.
   bool resize(uint64_t count) {
     std::free(data);
-    // One more: nothing is no failure.
+    // One more element, so that a count of zero does not look like a failure.
     data = static_cast<T *>(std::calloc(count + 1, sizeof(T)));
     return data != nullptr;
   }

@@ -63,11 +63,11 @@ void Device::close() {
 }
 
 //===----------------------------------------------------------------------===//
-// What it can do
+// Compatibility
 //===----------------------------------------------------------------------===//
 
-/// The least CUDA whose driver compiles a version of PTX, by the tables of
-/// NVIDIA's «PTX ISA», release notes: minor versions were in step up to 12.5.
+/// The lowest CUDA version whose driver compiles a version of PTX, by the
+/// release notes in NVIDIA's «PTX ISA»: minor versions were in step up to 12.5.
 static int32_t getLeastVersion(uint32_t ptx) {
   if (ptx < 80)
     return ptx >= 70 ? 11000 + 10 * static_cast<int32_t>(ptx - 70) : 11000;
@@ -84,7 +84,7 @@ static bool isFor(const PlanView &plan, uint64_t other, uint64_t index) {
          plan.getImages()[other].instead_of == static_cast<int64_t>(index);
 }
 
-/// Greater for what is made for more of the device; machine code, which needs
+/// Ranks images: those made for newer devices first. Machine code, which needs
 /// no compiler, comes before PTX.
 static uint32_t getRank(const mp_plan_image &image) {
   return 4 * image.architecture + 2 * (image.is_specific != 0) +
@@ -96,7 +96,7 @@ bool Device::runs(const mp_plan_image &image) const {
     return driver.is_emulated;
   if (image.is_specific)
     return capability == image.architecture;
-  // Machine code is for one major version.
+  // Machine code only runs on one major version.
   if (image.kind == MP_IMAGE_CUBIN &&
       capability / 10 != image.architecture / 10)
     return false;
@@ -115,7 +115,7 @@ int32_t Device::checkDriver(const mp_plan_image &image) const {
       image.ptx_version % 10, least / 1000, least % 1000 / 10);
 }
 
-/// The device is not among those that the kernels of an image are made for.
+/// The error if the device is not supported by the kernels of an image.
 int32_t Device::refuse(const PlanView &plan, uint64_t index) const {
   if (plan.getImages()[index].kind == MP_IMAGE_EMULATED)
     return refuseWith(MP_NO_DEVICE,

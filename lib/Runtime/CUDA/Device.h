@@ -13,8 +13,8 @@
 
 namespace mp::runtime {
 
-/// A device and its primary context, which is that of others in the process,
-/// too.
+/// A device and its primary context, which is shared with other code in the
+/// process.
 class Device {
 public:
   explicit Device(const mp_driver &driver) : driver(driver) {}
@@ -24,16 +24,17 @@ public:
   int32_t open(int32_t number);
   void close();
 
-  /// Whether the device and its driver can run what the plan has: MP_OK, or an
-  /// error that says what is there and what is needed.
+  /// Checks if the device and its driver can run the plan. Returns MP_OK, or an
+  /// error that names what is present and what is required.
   int32_t check(const PlanView &plan) const;
 
-  /// Of image `index` and those that may be loaded instead, the one made for
-  /// the latest device that this one is: `chosen`, or an error.
+  /// Sets `chosen` to the best image among image `index` and its alternatives:
+  /// the one made for the latest device that this device can run. Fails if
+  /// there is none.
   int32_t choose(const PlanView &plan, uint64_t index, uint64_t &chosen) const;
 
-  /// An error with the name that the driver has for `error`, and with what was
-  /// being done.
+  /// Sets an error with the driver's name for `error` and the action that
+  /// failed.
   int32_t fail(int32_t error, const char *function, const char *what) const;
 
   const mp_driver &driver;
@@ -48,13 +49,13 @@ private:
   int32_t device = -1;
   /// 10 * major + minor.
   uint32_t capability = 0;
-  /// CUDA's version of the driver, 1000 * major + 10 * minor.
+  /// The driver's version of CUDA, 1000 * major + 10 * minor.
   int32_t version = 0;
-  /// Of a block, in bytes.
+  /// The maximum shared memory of a block, in bytes.
   int32_t mostShared = 0;
 };
 
-/// The device's context is the thread's while this lives.
+/// Makes the device's context current for the thread during its lifetime.
 class Current {
 public:
   explicit Current(const Device &device) : driver(device.driver) {

@@ -20,28 +20,28 @@ using namespace mp::runtime;
 
 namespace {
 
-/// What the device has of an input between calls.
+/// The content of an input on the device between calls.
 enum class Kept : uint8_t {
   Nothing,
-  /// Its default.
+  /// The input's default.
   Initial,
-  /// What the last call has written over it.
+  /// The value that the last call has written.
   State
 };
 
-/// What calls of a model keep.
+/// State that is kept between calls of a model.
 struct Calls {
   Mutex mutex;
   int32_t device = 0;
   mp_session *session = nullptr;
   Array<Kept> kept;
-  /// A call has failed on the device: states are not what they were.
+  /// A call has failed on the device, so states may be lost.
   bool hasFailed = false;
 };
 
 Mutex creation;
 
-/// Null if there is no memory.
+/// Returns null if there is no memory.
 Calls *getCalls(mp_device_model &model) {
   Lock lock(creation);
   if (!model.calls)
@@ -50,7 +50,7 @@ Calls *getCalls(mp_device_model &model) {
   return static_cast<Calls *>(model.calls);
 }
 
-/// One call.
+/// Runs one call.
 class DeviceCall {
 public:
   DeviceCall(mp_device_model &model, Calls &calls, const mp_tensor *inputs,
@@ -66,7 +66,7 @@ private:
   int32_t call();
   int32_t setInput(int32_t index);
   int32_t getOutput(int32_t index);
-  /// Waits for what is in line, in any case: it reads the caller's memory.
+  /// Waits for queued work in any case, since it reads the caller's memory.
   int32_t finish(int32_t code);
 
   bool isWritten(const mp_value &output) const {
@@ -90,7 +90,7 @@ static bool isEmpty(const mp_value &value) {
 }
 
 //===----------------------------------------------------------------------===//
-// Before the device has anything to do
+// Preparation on the host
 //===----------------------------------------------------------------------===//
 
 int32_t DeviceCall::checkInput(int32_t index) const {
@@ -132,7 +132,7 @@ int32_t DeviceCall::open() {
 }
 
 //===----------------------------------------------------------------------===//
-// On the device
+// Work on the device
 //===----------------------------------------------------------------------===//
 
 int32_t DeviceCall::setInput(int32_t index) {

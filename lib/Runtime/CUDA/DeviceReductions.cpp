@@ -1,4 +1,4 @@
-//===- DeviceReductions.cpp - What ranks reduce on devices ----------------===//
+//===- DeviceReductions.cpp - Reductions over ranks on devices ------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,9 +18,10 @@ using namespace mp::runtime;
 namespace {
 const mp_device_ranks *deviceRanks = nullptr;
 
-/// Blocks of a row at most: the model's kernels need room, too.
+/// The maximum number of blocks per row, which leaves resources for the model's
+/// kernels.
 constexpr uint64_t mostBlocks = 128;
-/// Rows of a launch.
+/// The maximum number of rows of a launch.
 constexpr uint64_t mostRows = 65535;
 } // namespace
 
@@ -109,7 +110,7 @@ int32_t DeviceReductions::waitFor(Shipment &shipment) {
 }
 
 int32_t DeviceReductions::begin() {
-  // Of several calls in line, the last one is looked at.
+  // If several calls are queued, times are those of the last one.
   numStarted = numDone = next = 0;
   return check(session.driver.cuEventRecord(beginning, session.stream),
                "cuEventRecord");
@@ -134,7 +135,7 @@ int32_t DeviceReductions::run(uint64_t index, const uint8_t *isActive) {
 
 double DeviceReductions::getSeconds(void *event) {
   float milliseconds = 0;
-  // Times are no reason to fail.
+  // A failure to measure times is ignored.
   if (session.driver.cuEventElapsedTime(&milliseconds, beginning, event))
     return 0;
   return double(milliseconds) / 1000;

@@ -1,16 +1,17 @@
-//===- DeviceReductions.h - What ranks reduce on devices --------*- C++ -*-===//
+//===- DeviceReductions.h - Reductions over ranks on devices ----*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Members of a bucket that begin together, of one operation and type, are a
-// shipment: a kernel copies their elements to one place, part after part for
-// each rank; these are exchanged, another kernel adds up what has come of the
-// own part, and the sums are gathered and copied back. All of that is on a
-// stream of its own, which waits for the model's and is waited for by events.
-// Addresses and sizes never change, so kernels' parameters are made once.
+// Members of a bucket that begin together and have the same operation and type
+// form a fused collective, called shipment here. A kernel packs their elements,
+// one shard after the other for each rank. Shards are exchanged, another kernel
+// adds up the received copies of the own shard, and the sums are gathered and
+// copied back. All of this uses a separate stream, which is synchronized with
+// the model's stream by events. Addresses and sizes never change, so the
+// kernels' parameters are made once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,19 +25,20 @@
 
 namespace mp::runtime {
 
-/// What elements are while they travel.
+/// The type of elements on the wire.
 enum class Wire { F32, BF16, F64, I8 };
 inline uint64_t getBytes(Wire wire) {
   constexpr uint64_t bytes[] = {4, 2, 8, 1};
   return bytes[static_cast<int>(wire)];
 }
 
-/// Of mp_operation: ranges of members are of one rank each; nothing is added.
+/// True for the operations of mp_operation on ranges, each of which belongs to
+/// one rank; nothing is added.
 inline bool isOfRanges(int32_t operation) { return operation >= MP_SCATTER; }
 inline bool isGather(int32_t operation) { return operation >= MP_GATHER; }
 
-/// A launch: the kernel, and where its rows of mp_rank_piece are, or its
-/// mp_rank_parts, counted from the begin of all tables.
+/// A launch: the kernel, and the offset of its rows of mp_rank_piece or
+/// mp_rank_parts from the begin of all tables.
 struct RankLaunch {
   void *function = nullptr;
   uint64_t offset = 0, rows = 0;
@@ -51,19 +53,19 @@ struct Shipment {
   uint64_t trigger = 0;
   /// The first of its members, which all have the same condition.
   uint32_t first = 0;
-  /// Its members, in `members`, and their bytes.
+  /// The range of its members in `members`, and their size in bytes.
   uint64_t begin = 0, end = 0, bytes = 0;
-  /// Of a rank, with what fills it up, in elements.
+  /// The number of elements in one rank's shard, including padding.
   uint64_t part = 0;
   RankLaunch pack, add, unpack;
-  /// Events of mp_reduction_time: of the model's stream, and of the other one.
+  /// Events for mp_reduction_time: on the model's stream, and on the other one.
   void *ready = nullptr, *needed = nullptr, *resumed = nullptr;
   void *begun = nullptr, *done = nullptr;
-  /// In this call.
+  /// True if the current call waits for it.
   bool isWaitedFor = false;
 };
 
-/// What mp_set_device_ranks was given; null for none.
+/// The ranks passed to mp_set_device_ranks; null if there are none.
 const mp_device_ranks *getDeviceRanks();
 
 class DeviceReductions {
@@ -75,17 +77,17 @@ public:
   int32_t prepare(const mp_device_ranks *given);
   bool isReadyFor(const mp_device_ranks *given) const { return given == ranks; }
   bool isInUse() const { return ranks != nullptr; }
-  /// Gives all back.
+  /// Frees everything.
   void destroy();
 
-  /// A call begins.
+  /// Begins a call.
   int32_t begin();
-  /// What begins at a record, and what is waited for there. `isActive` has what
-  /// conditions of reductions are.
+  /// Starts and awaits reductions at a record. `isActive` has the conditions of
+  /// reductions.
   int32_t run(uint64_t record, const uint8_t *isActive);
-  /// Until all that is in line for the model's stream is done.
+  /// Waits until all queued work of the model's stream is done.
   int32_t wait();
-  /// Behind that, of the last call.
+  /// Reports the times of the last call; called after `wait`.
   void tellTimes();
 
 private:
@@ -101,8 +103,8 @@ private:
                    const char *what);
   template <typename Function>
   void forPieces(const Shipment &shipment, Function visit);
-  /// Writes what launches are given, behind `begin` in `memory`; null to count
-  /// alone. Returns where it ends.
+  /// Writes the parameters of launches after `begin` in `memory`, or only
+  /// counts them if that is null. Returns the end.
   uint64_t write(Shipment &shipment, uint8_t *memory, uint64_t begin);
   uint64_t writePieces(const Shipment &shipment, RankLaunch &launch, bool packs,
                        uint8_t *memory, uint64_t begin);
@@ -113,38 +115,38 @@ private:
   int32_t launch(const RankLaunch &launch);
   int32_t check(int32_t error, const char *function);
   int32_t checkRanks(int32_t code);
-  /// The bucket that other ranks are waited for; -1 for none.
+  /// The bucket for which this rank waits for others; -1 for none.
   int32_t findAwaited();
-  /// From the begin of the call to an event of it.
+  /// The time from the begin of the call to an event.
   double getSeconds(void *event);
 
   mp_session &session;
   const mp_device_ranks *ranks = nullptr;
   void *stream = nullptr;
-  /// The event that a call begins with.
+  /// The event at the begin of a call.
   void *beginning = nullptr;
-  /// In the order of the records that they begin at.
+  /// Ordered by the records at which they begin.
   Array<Shipment> shipments;
   uint64_t count = 0;
-  /// Numbers of reductions, those of a shipment behind each other.
+  /// Numbers of reductions; those of one shipment are consecutive.
   Array<uint32_t> members;
-  /// In a call, the first that no record has come to.
+  /// Within a call, the first shipment that no record has reached yet.
   uint64_t next = 0;
-  /// The numbers of those that have started in the last call, of which
+  /// The numbers of shipments that have started in the last call, of which
   /// `numDone` are known to be done.
   Array<uint32_t> started;
   uint64_t numStarted = 0, numDone = 0;
   Array<mp_reduction_time> times;
-  /// Of each reduction, 1 + the number of the shipment that it is in.
+  /// Indexed by reduction: 1 + the number of its shipment.
   Array<uint32_t> shipmentOf;
-  /// While shipments are made: of each reduction, whether it has started and is
-  /// in none.
+  /// Only while shipments are made, indexed by reduction: true if it has
+  /// started and is not in a shipment yet.
   Array<bool> isOpen;
-  /// What is sent and gathered, and what is received.
+  /// The buffers for sent and gathered elements, and for received ones.
   mp_device_address packed = 0, received = 0, tables = 0;
-  /// What is copied to the tables; it stays as long as that may be in line.
+  /// The host's copy of the tables; it must live until its transfer is done.
   Array<uint8_t> written;
-  /// Of the memory on the device.
+  /// The size of this object's memory on the device.
   uint64_t ownBytes = 0;
 };
 

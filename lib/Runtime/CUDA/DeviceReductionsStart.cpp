@@ -1,4 +1,4 @@
-//===- DeviceReductionsStart.cpp - Which members travel together ----------===//
+//===- DeviceReductionsStart.cpp - Forms fused collectives ----------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,9 +16,10 @@
 using namespace mp::runtime;
 
 namespace {
-/// Parts begin at multiples of so many elements, where devices transfer fast.
+/// Shards begin at multiples of this number of elements, which makes transfers
+/// fast.
 constexpr uint64_t partAlignment = 128;
-/// In the order of Wire.
+/// Ordered as Wire.
 constexpr const char *wireNames[] = {"f32", "bf16", "f64", "i8"};
 
 Wire getElements(int32_t type) {
@@ -45,7 +46,7 @@ int32_t DeviceReductions::add(uint64_t trigger, uint32_t number) {
            session.getAddress(places[other.condition]);
   };
   isOpen[number] = false;
-  // Those of the same record are the last.
+  // Shipments of the same record are the last ones.
   for (uint64_t index = count;
        index-- > 0 && shipments[index].trigger == trigger;) {
     const Shipment &shipment = shipments[index];
@@ -84,7 +85,7 @@ int32_t DeviceReductions::addShipments(uint64_t trigger, int32_t bucket) {
   return MP_OK;
 }
 
-/// A bucket begins when all of its members are there, or without the rest where
+/// A bucket begins when all of its members are ready, or without the rest if
 /// one of them is waited for.
 int32_t DeviceReductions::makeShipments() {
   const PlanView &plan = session.plan;
@@ -105,7 +106,7 @@ int32_t DeviceReductions::makeShipments() {
         return refuseWith(MP_BAD_PLAN,
                           "the plan of the model: a reduction starts twice");
       isOpen[record.kernel] = true;
-      // Counted for the first reduction that has this bucket.
+      // Counts are stored at the first reduction of the bucket.
       uint64_t first = 0;
       while (plan.getReductions()[first].bucket != one.bucket)
         ++first;
@@ -123,7 +124,7 @@ int32_t DeviceReductions::listMembers() {
   uint64_t total = plan.head->reductions.count;
   if (!members.resize(total))
     return refuseWith(MP_OUT_OF_MEMORY, "out of memory");
-  // First how many there are, then where they begin.
+  // Count the members of each shipment, then compute where they begin.
   for (uint64_t index = 0; index < total; ++index)
     if (uint32_t number = shipmentOf[index])
       ++shipments[number - 1].end;
@@ -145,11 +146,11 @@ int32_t DeviceReductions::listMembers() {
 }
 
 //===----------------------------------------------------------------------===//
-// What launches are given
+// Launch parameters
 //===----------------------------------------------------------------------===//
 
-/// Calls `visit` with the rank, the address and the number of elements of each
-/// piece, and where it is in what travels, in elements.
+/// Calls `visit` for each piece with its rank, address and number of elements,
+/// and its position in the packed elements.
 template <typename Function>
 void DeviceReductions::forPieces(const Shipment &shipment, Function visit) {
   const PlanView &plan = session.plan;
@@ -185,8 +186,8 @@ uint64_t DeviceReductions::writePieces(const Shipment &shipment,
       getBytes(packs || !scatters ? shipment.wire : shipment.elements);
   forPieces(shipment, [&](uint64_t rank, uint64_t address, uint64_t elements,
                           uint64_t place) {
-    // Of ranges, the own one is packed to be gathered, and unpacked behind a
-    // sum, which is in front of all then.
+    // A gather packs only the own range and unpacks all others. A scatter
+    // unpacks only the own sum, which then lies at the front.
     if (isGather(shipment.operation) && (rank == own) != packs)
       return;
     if (scatters && !packs) {
@@ -266,7 +267,8 @@ int32_t DeviceReductions::allocate(mp_device_address &address, uint64_t bytes,
   return session.device.fail(error, "cuMemAlloc", text);
 }
 
-/// How much a rank has of it: of ranges, the longest line; else an equal share.
+/// Sets the size of a rank's shard: the longest one for ranges, else an equal
+/// share.
 void DeviceReductions::setPart(Shipment &shipment) {
   auto numRanks = static_cast<uint64_t>(ranks->size);
   uint64_t part = 0;
@@ -282,7 +284,7 @@ void DeviceReductions::setPart(Shipment &shipment) {
 
 int32_t DeviceReductions::findKernels(Shipment &shipment) {
   Wire elements = shipment.elements, wire = shipment.wire;
-  // Ranges stay where they are summed up, and as exact.
+  // Scattered sums stay where they are added up, so they keep their exact type.
   Wire sums = shipment.operation == MP_SCATTER ? elements : wire;
   if (int32_t code = findKernel(shipment.pack, "copy", elements, wire))
     return code;
@@ -332,7 +334,7 @@ int32_t DeviceReductions::makeTables() {
 
 int32_t DeviceReductions::prepare(const mp_device_ranks *given) {
   const mp_driver &driver = session.driver;
-  // Nothing is given back, or taken, beside what is in line.
+  // Memory must not be freed or allocated while work is queued.
   if (int32_t code = check(driver.cuStreamSynchronize(session.stream),
                            "cuStreamSynchronize"))
     return code;
@@ -350,7 +352,7 @@ int32_t DeviceReductions::prepare(const mp_device_ranks *given) {
     code = makeShipments();
   if (!code)
     code = makeTables();
-  // What there is of it is for nothing.
+  // Frees what has been created before the failure.
   if (code)
     destroy();
   return code;

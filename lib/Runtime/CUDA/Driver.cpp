@@ -16,7 +16,7 @@ using namespace mp::runtime;
 namespace {
 constexpr const char *libraryName = "libcuda.so.1";
 
-/// What is open stays open: the driver cannot be started twice.
+/// The library is never closed, since the driver cannot be started twice.
 Mutex mutex;
 mp_driver driver;
 bool isOpen = false;

@@ -1,12 +1,12 @@
-//===- Plan.cpp - Whether bytes are a plan --------------------------------===//
+//===- Plan.cpp - Validates plans -----------------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Plans come out of files. What is checked here, the rest of the run time does
-// not ask again.
+// Plans may come from files and are not trusted. The rest of the run time
+// relies on the checks in this file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ using namespace mp::runtime;
 
 namespace {
 
-/// No sum of a few sizes below this overflows.
+/// Sums of a few sizes below this bound do not overflow.
 constexpr uint64_t mostBytes = uint64_t(1) << 56;
 
 class Checker {
@@ -74,7 +74,7 @@ const char *Checker::checkHead() const {
       !isTable(head.errors, sizeof(uint64_t)) || !isTable(head.texts, 1) ||
       !isTable(head.contents, 1))
     return "a table is not in it";
-  // All texts end, then.
+  // The last byte is zero, so all texts are terminated.
   const char *texts = plan.getText(0);
   if (!head.texts.count || texts[0] || texts[head.texts.count - 1])
     return "its texts have no end";

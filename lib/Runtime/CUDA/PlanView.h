@@ -13,7 +13,7 @@
 
 namespace mp::runtime {
 
-/// Of an element of a reduction; 0 for types that ranks do not reduce.
+/// The size of an element of a reduction; 0 for types that ranks do not reduce.
 inline uint64_t getElementBytes(int32_t type) {
   switch (type) {
   case MP_FLOAT:
@@ -27,13 +27,13 @@ inline uint64_t getElementBytes(int32_t type) {
   }
 }
 
-/// Made by the host, between launches.
+/// True for records that the host executes between launches.
 inline bool isReduction(const mp_plan_record &record) {
   return record.kind == MP_RECORD_REDUCE_START ||
          record.kind == MP_RECORD_REDUCE_WAIT;
 }
 
-/// Of bytes that mp_check_plan accepts.
+/// The tables of a plan whose bytes mp_check_plan has accepted.
 struct PlanView {
   const mp_plan *head;
 
@@ -69,8 +69,8 @@ struct PlanView {
     return get<char>(head->contents) + image.offset;
   }
 
-  /// The place in the memory that there is: of an output that is written over
-  /// an input, this one's.
+  /// Resolves a place to actual memory: for an output that is written over an
+  /// input, the memory of that input.
   mp_plan_place resolve(mp_plan_place place) const {
     if (place.space != MP_SPACE_OUTPUT || getOutputs()[place.index].state < 0)
       return place;

@@ -1,15 +1,15 @@
-//===- Reductions.cpp - What ranks make of a device's memory --------------===//
+//===- Reductions.cpp - Reductions of a device's memory over ranks --------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Devices that reach each other reduce on their own (DeviceReductions.h). Else
-// memory goes through the host: it is copied there where a bucket is full,
-// reduced beside what the device computes next, and copied back where it is
-// needed. Either way sums are those of ranks on processors, in the order of
-// ranks.
+// Devices that reach each other reduce on their own (DeviceReductions.h).
+// Otherwise memory goes through the host: it is copied there when a bucket is
+// full, reduced while the device continues to compute, and copied back where it
+// is needed. In both cases the sums equal those of ranks on processors, in the
+// order of ranks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,8 @@
 
 using namespace mp::runtime;
 
-/// Pages that the driver knows are copied to and from at full speed.
+/// Allocates memory through the driver, since pinned pages are copied at full
+/// speed.
 int32_t mp_session::takeHostMemory(void *&memory, uint64_t size) {
   int32_t error = driver.cuMemAllocHost_v2(&memory, size);
   if (!error)
@@ -50,8 +51,8 @@ int32_t mp_session::takeReducedMemory() {
   return MP_OK;
 }
 
-/// Copies of each start what `choose` says, if it says anything, to the host;
-/// waits where something is copied.
+/// Copies the memory that `choose` returns for each start, if any, to the host.
+/// Waits if something is copied.
 template <typename Function>
 int32_t mp_session::fetch(const Piece &piece, Function choose) {
   bool isCopied = false;
@@ -72,7 +73,7 @@ int32_t mp_session::fetch(const Piece &piece, Function choose) {
   return isCopied ? synchronize("running the model") : MP_OK;
 }
 
-/// Without any, nothing is waited for.
+/// Does not wait if there are no conditions.
 int32_t mp_session::fetchConditions(const Piece &piece) {
   return fetch(piece, [&](uint32_t number, void *&to) {
     auto *condition = static_cast<uint8_t *>(conditions) + number;
@@ -92,7 +93,7 @@ int32_t mp_session::fetchReduced(const Piece &piece) {
   });
 }
 
-/// What has been fetched is handed over; what is waited for goes back.
+/// Hands fetched memory over to the ranks, and copies awaited results back.
 int32_t mp_session::reduceOnHost(const mp_collectives &ranks,
                                  const Piece &piece) {
   for (uint64_t index = piece.firstReduction; index < piece.end; ++index) {

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A call is one launch of a graph, which was recorded when the session was
-// made: addresses never change. The number of the call is written by memset,
-// which needs no memory of the host that would have to wait.
+// created, since addresses never change. The number of the call is written by
+// memset, which reads no host memory that would have to stay unchanged.
 //
 //===----------------------------------------------------------------------===//
 
@@ -102,12 +102,12 @@ int32_t mp_session::get(mp_device_address from, uint64_t size, void *to,
   return device.fail(error, "cuMemcpyDtoHAsync", text);
 }
 
-/// What a kernel has said.
+/// Converts the error that a kernel has reported.
 int32_t mp_session::reportError() {
   if (!words[MP_CONTROL_FAILED])
     return MP_OK;
   auto text = static_cast<uint64_t>(words[MP_CONTROL_ERROR]);
-  // Calls to come start anew.
+  // Later calls start without the error.
   if (int32_t code = clearControl())
     return code;
   if (!text || text > plan.head->errors.count)
@@ -122,7 +122,7 @@ int32_t mp_session::reportError() {
 }
 
 int32_t mp_session::synchronize(const char *what) {
-  // Other ranks may never come to what is waited for.
+  // Other ranks may never reach a collective that this rank waits for.
   if (onDevices.isInUse())
     return onDevices.wait();
   if (int32_t error = driver.cuStreamSynchronize(stream))

@@ -16,8 +16,8 @@ namespace mp::runtime {
 
 constexpr uint64_t controlBytes = MP_PLAN_CONTROL_WORDS * sizeof(int64_t);
 
-/// Launches and copies of a call as one graph, and the reductions behind them,
-/// of which starts come first.
+/// Launches and copies of a call as one graph, followed by reductions. Their
+/// starts come before their waits.
 struct Piece {
   void *graph = nullptr, *executable = nullptr;
   uint64_t firstReduction = 0, end = 0;
@@ -25,7 +25,7 @@ struct Piece {
 
 } // namespace mp::runtime
 
-/// Everything but the plan. What is null was not made.
+/// A session without its plan. Objects that were not created are null.
 struct mp_session {
   explicit mp_session(const mp_session_options &options)
       : plan{static_cast<const mp_plan *>(options.plan)},
@@ -39,7 +39,7 @@ struct mp_session {
               const char *name);
   int32_t wait();
 
-  /// Until what is in line for the stream is done.
+  /// Waits until all queued work of the stream is done.
   int32_t synchronize(const char *what);
   mp_device_address getAddress(const mp_plan_place &place);
 
@@ -49,27 +49,27 @@ struct mp_session {
   void *stream = nullptr;
   mp::runtime::Array<mp::runtime::Piece> pieces;
   uint64_t pieceCount = 0;
-  /// Of each reduction, what its condition is in this call: memory of the host,
-  /// which ranks make the session take.
+  /// Indexed by reduction: its condition in this call. This is memory of the
+  /// host, which is only allocated if there are ranks.
   void *conditions = nullptr;
-  /// Of each reduction, what goes through the host, in `reducedMemory`.
+  /// Indexed by reduction: its buffer on the host, in `reducedMemory`.
   mp::runtime::Array<void *> reduced;
   void *reducedMemory = nullptr;
   mp::runtime::DeviceReductions onDevices{*this};
   mp_device_address arena = 0, control = 0;
-  /// Of an output that is written over an input, 0.
+  /// 0 for an output that is written over an input.
   mp::runtime::Array<mp_device_address> inputs, outputs, constants;
   mp::runtime::Array<bool> isSet;
-  /// Of inputs that an output is written over; whether one has been set since
-  /// the records that wait for that have run.
+  /// Indexed by input: true if an output is written over it. `hasNewStates` is
+  /// true if one was set since the records that depend on it have run.
   mp::runtime::Array<bool> isState;
   bool hasNewStates = false;
   mp::runtime::Array<void *> modules, functions;
-  /// All that is on the device, in bytes.
+  /// The total size of the memory on the device, in bytes.
   uint64_t bytes = 0;
   /// The upper half of the call's number, which hardly ever changes.
   uint32_t upper = 0;
-  /// A call has been put in line since the last wait.
+  /// True if a call has been queued since the last wait.
   bool hasCalls = false;
   int64_t words[MP_PLAN_CONTROL_WORDS] = {};
 
@@ -81,8 +81,8 @@ private:
   int32_t upload(const void *const *data);
   int32_t load(const void *emulated);
   int32_t loadModule(uint64_t index, const void *emulated);
-  /// Puts those of the records in line that are for states that are set, or all
-  /// others, up to a reduction.
+  /// Queues the records up to a reduction: those that run after states have
+  /// been set, or all others.
   int32_t record(bool whenSet, uint64_t begin, uint64_t end);
   int32_t makePieces();
   int32_t makeGraph(mp::runtime::Piece &piece, uint64_t begin);

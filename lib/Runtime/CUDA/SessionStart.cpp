@@ -30,7 +30,7 @@ uint64_t mp_session::getTotal() const {
 
 int32_t mp_session::allocate(mp_device_address &address, uint64_t size,
                              const char *what, const char *name) {
-  // Kernels get an address in any case.
+  // Kernels need an address even if there are no bytes.
   int32_t error = driver.cuMemAlloc_v2(&address, size ? size : 1);
   if (!error) {
     bytes += size;
@@ -72,7 +72,7 @@ int32_t mp_session::allocate() {
     if (int32_t code = allocate(inputs[index], buffer.bytes, "input",
                                 plan.getText(buffer.name)))
       return code;
-    // There is nothing to give.
+    // Inputs without bytes need no data.
     isSet[index] = buffer.bytes == 0;
   }
   for (uint64_t index = 0; index < head.outputs.count; ++index) {
@@ -144,7 +144,7 @@ int32_t mp_session::loadModule(uint64_t index, const void *emulated) {
   if (!content)
     return refuseWith(MP_BAD_PLAN, "device '%s': there are no emulated kernels",
                       device.name);
-  // What its compiler says of PTX.
+  // The error log of the driver's PTX compiler.
   char log[600] = "";
   int32_t options[] = {MP_CUDA_JIT_ERROR_LOG, MP_CUDA_JIT_ERROR_LOG_BYTES};
   void *values[] = {log, reinterpret_cast<void *>(sizeof(log) - 1)};
@@ -202,7 +202,7 @@ int32_t mp_session::addFill(const mp_plan_record &record) {
   return driver.cuMemsetD32Async(to, record.value, count, stream);
 }
 
-/// Puts a record in line, or into the graph while that is being recorded.
+/// Queues a record, or adds it to the graph that is being recorded.
 int32_t mp_session::add(const mp_plan_record &record,
                         Array<mp_device_address> &addresses,
                         Array<void *> &parameters) {
@@ -260,7 +260,7 @@ int32_t mp_session::record(bool whenSet, uint64_t begin, uint64_t end) {
 }
 
 int32_t mp_session::makeGraph(Piece &piece, uint64_t begin) {
-  // A graph has something in it.
+  // True if the graph has no nodes yet.
   bool isEmpty = true;
   for (uint64_t index = begin; index < piece.firstReduction; ++index)
     isEmpty &= plan.getRecords()[index].when_set != 0;
@@ -283,8 +283,8 @@ int32_t mp_session::makeGraph(Piece &piece, uint64_t begin) {
                      "making a graph of the model");
 }
 
-/// Where reductions end that begin at a record: a start behind a wait may be of
-/// what has been waited for.
+/// The end of the reductions that begin at a record. A start after a wait may
+/// use the result of that wait, so it ends the range.
 static uint64_t findEnd(const PlanView &plan, uint64_t begin) {
   uint64_t end = begin;
   bool hasWaits = false;
@@ -318,7 +318,7 @@ int32_t mp_session::makePieces() {
 }
 
 //===----------------------------------------------------------------------===//
-// From begin to end
+// Creation and destruction
 //===----------------------------------------------------------------------===//
 
 int32_t mp_session::create(const mp_session_options &options) {
@@ -347,7 +347,7 @@ int32_t mp_session::create(const mp_session_options &options) {
   return makePieces();
 }
 
-/// Errors are those of what failed before, and known.
+/// Ignores errors: they follow from an earlier failure that was reported.
 void mp_session::destroy() {
   if (!device.context)
     return;

@@ -18,7 +18,7 @@ using Proto = ::onnx::AttributeProto;
 
 namespace mp {
 
-/// How many of its value fields an attribute uses.
+/// The number of value fields that an attribute uses.
 static int countValues(const Proto &attribute) {
   return attribute.has_f() + attribute.has_i() + attribute.has_s() +
          attribute.has_t() + attribute.has_g() + attribute.has_tp() +
@@ -117,7 +117,8 @@ LogicalResult checkAttributeType(const Proto &attribute,
     return emitError() << "expected one value, found "
                        << (isReference ? "one and a reference"
                                        : std::to_string(values));
-  // Without a value the type's default is meant; another's value is a lie.
+  // Without a value, the default of the type is meant. A value of another type
+  // is an error.
   if (attribute.has_type() && attribute.type() != Proto::UNDEFINED &&
       !hasOwnValue(attribute) && countValues(attribute))
     return emitError() << "expected a value of its type "
@@ -126,7 +127,7 @@ LogicalResult checkAttributeType(const Proto &attribute,
   return success();
 }
 
-/// The tensors of an attribute that is kept field by field.
+/// Checks the tensors of an attribute that is kept field by field.
 static LogicalResult checkTensors(const Proto &attribute,
                                   EmitErrorFn emitError) {
   auto check = [&](const ::onnx::TensorProto &tensor) {

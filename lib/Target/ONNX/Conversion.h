@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Both directions of what import and export share: TypeProto and MLIR types,
-// TensorProto and elements attributes, AttributeProto and attributes.
+// Conversions used by import and export, in both directions: TypeProto and MLIR
+// types, TensorProto and elements attributes, AttributeProto and attributes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@
 
 namespace mp {
 
-/// What is wrong with a field that only import itself may set.
+/// The error for a field that only import itself may set.
 inline constexpr llvm::StringLiteral reservedField =
     "uses a field that is reserved";
 
@@ -38,17 +38,18 @@ using EmitErrorFn = llvm::function_ref<mlir::InFlightDiagnostic()>;
 // Types
 //===----------------------------------------------------------------------===//
 
-/// The element type of that number in TensorProto.DataType; null if none has.
+/// The element type with this number in TensorProto.DataType; null if there is
+/// none.
 mlir::Type convertElementType(mlir::MLIRContext *context, int32_t dataType);
 
-/// The MLIR type; `!onnx.unknown` where the proto says nothing.
+/// The MLIR type; `!onnx.unknown` if the proto does not specify one.
 mlir::Type convertType(mlir::MLIRContext *context,
                        const ::onnx::TypeProto &type);
 
-/// The reverse, with dimensions but without their names.
+/// Converts a type to a proto, with dimensions but without their names.
 void convertType(mlir::Type type, ::onnx::TypeProto &result);
 
-/// Gives every element type in `proto` that of `type`, as far as the two have
+/// Replaces element types in `proto` by those of `type`, as far as both have
 /// the same structure; dimensions and their names stay.
 void patchType(mlir::Type type, ::onnx::TypeProto &proto);
 
@@ -56,8 +57,8 @@ void patchType(mlir::Type type, ::onnx::TypeProto &proto);
 // Tensors
 //===----------------------------------------------------------------------===//
 
-/// What a TensorProto becomes: elements where they have a plain MLIR form,
-/// and the remaining fields.
+/// The result of converting a TensorProto: its elements, if they have a plain
+/// MLIR form, and the remaining fields.
 struct TensorParts {
   mlir::Type type;
   mlir::TypedAttr value;
@@ -74,11 +75,12 @@ public:
 
   std::vector<llvm::StringRef> pieces;
 
-  /// The data that import has cut out and replaced by `token`. Absent if it has
-  /// not: the field is the model's own, or was copied from another tensor.
+  /// The data that import has cut out and replaced by `token`. Absent if import
+  /// has not created the token, i.e. the field is the model's own or was copied
+  /// from another tensor.
   std::optional<llvm::StringRef> take(uint64_t token);
-  /// Puts cut-out data back into every tensor inside `message`; false if it
-  /// holds a token that is none.
+  /// Restores cut-out data in every tensor inside `message`; false if it
+  /// contains an invalid token.
   bool restore(google::protobuf::Message &message);
 
   ExternalData &getExternal() { return files->external; }
@@ -94,11 +96,11 @@ private:
   std::vector<bool> taken;
 };
 
-/// The data in the typed field of its type as raw bytes; absent if they are
-/// not there or do not fit.
+/// The data in the typed field of its type as raw bytes; absent if the field is
+/// empty or the data do not fit.
 std::optional<std::string> packTyped(const ::onnx::TensorProto &tensor);
 
-/// Protobuf writes parse errors to stderr; ours say more.
+/// Protobuf writes parse errors to stderr; our messages are more detailed.
 void silenceProtobuf();
 
 /// Converts `tensor`; the name is left to the caller.
@@ -113,19 +115,20 @@ struct TensorData {
   llvm::ArrayRef<char> bytes;
   ElementKind from = ElementKind::Undefined;
   ElementKind to = ElementKind::Undefined;
-  /// A second rounding through this kind, for emulation.
+  /// An intermediate kind to round to first, for emulation.
   ElementKind through = ElementKind::Undefined;
-  /// Finite fp32 elements beyond +-this become it before they are rounded.
+  /// Finite fp32 elements beyond +-`clamp` are replaced by that before
+  /// rounding.
   float clamp = std::numeric_limits<float>::infinity();
   /// Holds the bytes if no attribute does.
   std::shared_ptr<const void> owner;
-  /// All bytes are zero, as those of an optimizer's first states.
+  /// True if all bytes are zero, as for the first states of an optimizer.
   bool isZero = false;
 
   uint64_t getSize() const;
-  /// Makes the bytes from `begin` on, as many as `to` has. Thread-safe.
+  /// Fills `to` with the bytes from `begin` on. Thread-safe.
   void read(uint64_t begin, llvm::MutableArrayRef<char> to) const;
-  /// All of them.
+  /// Reads all bytes.
   std::string readAll() const;
 
 private:
@@ -133,11 +136,11 @@ private:
   void convert(uint64_t first, llvm::MutableArrayRef<char> to) const;
 };
 
-/// The bytes behind `value`, or an error if the text had them elided.
+/// The bytes of `value`. Fails if the text had them elided.
 mlir::FailureOr<TensorData> getTensorData(mlir::TypedAttr value,
                                           EmitErrorFn emitError);
 
-/// Decides where big tensors go while a model is exported.
+/// Decides where the data of big tensors are stored in an exported model.
 class TensorSink {
 public:
   virtual ~TensorSink() = default;

@@ -79,8 +79,8 @@ void TensorData::read(uint64_t begin, MutableArrayRef<char> result) const {
     memcpy(result.data(), bytes.data() + begin, result.size());
     return;
   }
-  // What one step works on stays in the cache. Blocks of a file may begin and
-  // end inside of an element.
+  // The elements converted in one step fit into the cache. Blocks of a file may
+  // begin and end inside of an element.
   constexpr uint64_t elements = 4096;
   const unsigned size = mp::getSize(to);
   std::vector<char> converted(elements * size);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The IR says what every node is, which values it takes and of which element
-// types they are; the descriptions kept on the yields say the rest. Where the
-// two disagree about an element type, the IR is right.
+// The IR defines the kind of each node, the values that it takes, and their
+// element types. Descriptions kept on the yields provide all other information.
+// If the two disagree about an element type, the IR is right.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,13 +34,14 @@ namespace mp {
 
 /// Tensors below this size are copied into the ModelProto.
 static constexpr uint64_t inlineThreshold = 4096;
-/// A model with more bytes of data than this gets an external file, well
-/// below what protobuf can parse (2 GB).
+/// Models with more data than this get an external file. The limit is well
+/// below the maximum that protobuf can parse (2 GB).
 static constexpr uint64_t maxModelBytes = 2000000000;
 
 static constexpr StringLiteral dataSuffix = ".data";
 
-/// The name of a data file; a long one has less of the model's.
+/// The name of a data file. If it would be too long, the model's part is
+/// shortened.
 static std::string getDataFile(StringRef model, uint64_t hash) {
   constexpr size_t longest = 255, digits = 16;
   StringRef kept = shortenName(model, longest - 1 - digits - dataSuffix.size());
@@ -80,15 +81,15 @@ private:
   void findLocations();
 
   std::string name;
-  /// As long as the name will be; no file has this one.
+  /// A placeholder with the length of the final name; no file has this name.
   std::string dataFile;
   std::vector<std::string> keptFiles;
   std::string stripped;
-  /// Where the name belongs in it.
+  /// Positions of the name in `stripped`.
   std::vector<size_t> locations;
   std::vector<TensorData> pieces;
   FileContent external;
-  /// Where zeros are, by their size.
+  /// Offsets of zeros by their size.
   llvm::DenseMap<uint64_t, uint64_t> zeros;
   bool allExternal = false, hasExternal = false;
 };
@@ -104,8 +105,8 @@ static void append(FileContent &content, const TensorData &data) {
 
 void ModelWriter::makeExternal(const TensorData &data,
                                ::onnx::TensorProto &tensor) {
-  // Page-aligned, so that a runtime can map each big tensor. Zeros of one size
-  // share their place.
+  // Big tensors are page-aligned, so that a runtime can map each of them. Zeros
+  // of the same size are stored once.
   uint64_t alignment = data.getSize() >= (1 << 16) ? 4096 : 64;
   uint64_t offset = llvm::alignTo(external.getSize(), alignment);
   auto shared = data.isZero ? zeros.try_emplace(data.getSize(), offset)
@@ -141,7 +142,7 @@ void ModelWriter::place(const TensorData &data, bool wasExternal,
   pieces.push_back(data);
 }
 
-/// The bytes of all constants, a little more than the exact sum.
+/// An upper bound of the bytes of all constants, close to the exact sum.
 static uint64_t countBytes(ModuleOp module) {
   uint64_t total = 0;
   module.walk([&](InitializerOp initializer) {

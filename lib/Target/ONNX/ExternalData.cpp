@@ -1,4 +1,4 @@
-//===- ExternalData.cpp - Weights in files beside the model ---------------===//
+//===- ExternalData.cpp - Weights in separate files -----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,8 @@ Error ExternalData::fail(StringRef name, const Twine &why) const {
   return createStringError("external data file '" + name + "': " + why);
 }
 
-/// `file` relative to `folder`, both canonical; absent if it is not below.
+/// The path of `file` relative to `folder`, both canonical; absent if it is not
+/// below.
 static std::optional<StringRef> getRelative(StringRef file, StringRef folder) {
   if (!file.consume_front(folder) ||
       !(file.consume_front("/") || folder.ends_with("/")))
@@ -60,8 +61,8 @@ Expected<Descriptor> ExternalData::openLinked(StringRef name,
     auto file = opened->openFile(*rest);
     if (!file)
       return fail(name, file.getError().message());
-    // Anybody may give a file of somebody else a name in a folder of his own:
-    // that such files are meant, only a root can say.
+    // Any user can create a hard link to another user's file in their own
+    // folder. Such files are only accepted below a root.
     struct stat status;
     bool isRoot = &root != &tops.front();
     if (!isRoot && !::fstat(file->get(), &status) && status.st_nlink > 1)
@@ -120,7 +121,7 @@ Expected<std::shared_ptr<MemoryBuffer>> ExternalData::getFile(StringRef name) {
 }
 
 namespace {
-/// What a tensor says about its place.
+/// The location of a tensor's data, as stated by the tensor.
 struct Place {
   StringRef location;
   uint64_t offset = 0;

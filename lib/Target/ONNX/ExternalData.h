@@ -1,15 +1,15 @@
-//===- ExternalData.h - Weights in files beside the model -------*- C++ -*-===//
+//===- ExternalData.h - Weights in separate files ---------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A model says by name where its weights are, and a model may be a stranger's.
-// So its files are opened beneath the model's folder and looked at when they
-// are open: they must be regular, have one name, and be long enough. They are
-// read from that descriptor only. That a file is cut short by somebody while
-// it is mapped cannot be ruled out.
+// A model names the files of its weights, and may come from an untrusted
+// source. Therefore files are opened beneath the model's folder and checked
+// after opening: they must be regular, have one name, and be long enough. They
+// are read only through that descriptor. Truncation of a file by another
+// process while it is mapped cannot be prevented.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,14 +30,14 @@ namespace mp {
 /// The external data files of one model.
 class ExternalData {
 public:
-  /// `folder` is the model's. Links are followed only if there are `roots`,
-  /// and only to files below one of these or below the model's folder.
+  /// `folder` is the model's folder. Links are followed only if there are
+  /// `roots`, and only to files below one of these or below the model's folder.
   ExternalData(std::string folder, std::vector<std::string> roots)
       : folderPath(std::move(folder)), roots(std::move(roots)) {}
 
-  /// The bytes of an external tensor; an error names what is wrong.
+  /// The bytes of an external tensor. Errors name the tensor's fault.
   llvm::Expected<llvm::StringRef> get(const ::onnx::TensorProto &tensor);
-  /// The whole file `name`.
+  /// Opens the whole file `name`.
   llvm::Expected<std::shared_ptr<llvm::MemoryBuffer>>
   getFile(llvm::StringRef name);
   /// The names of the files opened so far, in alphabetical order.

@@ -27,7 +27,7 @@ class GraphExporter {
 public:
   GraphExporter(TensorSink &sink) : sink(sink) {}
 
-  /// The nodes are added to `nodes` as bytes, if there is one.
+  /// Appends the nodes to `nodes` as bytes, if it is set.
   LogicalResult exportGraph(Region &region, ::onnx::GraphProto &graph,
                             std::string *nodes = nullptr);
   LogicalResult exportFunction(FunctionOp op, ::onnx::FunctionProto &function);
@@ -48,7 +48,7 @@ private:
   exportInfos(YieldOp yield, StringRef attribute,
               pb::RepeatedPtrField<::onnx::ValueInfoProto> &infos,
               llvm::function_ref<Type(unsigned, StringRef)> typeOf);
-  /// Every value that `region` defines, by its name.
+  /// All values that `region` defines, by name.
   llvm::StringMap<Value> getValues(Region &region);
 
   TensorSink &sink;
@@ -56,7 +56,7 @@ private:
 
 } // namespace
 
-/// Attributes of these names describe; the others are ONNX's own.
+/// True for attributes that describe a node; others are ONNX's own.
 static bool isOwnAttribute(StringRef name) {
   return name.contains('.') || name.starts_with("onnx_");
 }
@@ -122,7 +122,7 @@ LogicalResult GraphExporter::exportAttributes(Operation *op,
   }
   if (failed(exportRegions(op, node)))
     return failure();
-  // The model's own order, where it is not the alphabetical one.
+  // Use the order of the model, if it differs from the alphabetical one.
   llvm::StringMap<int> rank;
   if (auto order = op->getAttrOfType<ArrayAttr>(attr::order)) {
     for (auto [index, name] : llvm::enumerate(order.getAsRange<StringAttr>()))
@@ -307,8 +307,8 @@ LogicalResult GraphExporter::exportGraph(Region &region,
                            return value.getType();
                          })))
     return failure();
-  // The outputs of a subgraph count by their place: they have the names of
-  // what is yielded, whatever they were called before.
+  // Outputs of a subgraph are identified by position. They get the names of the
+  // yielded values, whatever their names were before.
   if (!isa<GraphOp>(region.getParentOp()))
     for (auto [index, value] : llvm::enumerate(yield.getOperands()))
       graph.mutable_output(int(index))->set_name(getValueName(value).str());
@@ -378,7 +378,8 @@ LogicalResult GraphExporter::exportFunction(FunctionOp op,
     return emitError() << "expected as many names in '" << attr::inputs
                        << "' and '" << attr::outputs
                        << "' as inputs and outputs";
-  // Callers know outputs by their position; inside, values say their names.
+  // Callers identify outputs by position; inside of functions, names are those
+  // of the values.
   for (auto [index, value] : llvm::enumerate(yield.getOperands()))
     function.set_output(index, getValueName(value).str());
   if (failed(exportOpsets(op, *function.mutable_opset_import())) ||

@@ -14,10 +14,10 @@
 
 namespace mp {
 
-/// Builds the ModelProto of `module`; tensor data goes where `sink` says. The
-/// nodes of its graph, which may be a million, go to `nodes` one after another
-/// as the bytes of a GraphProto's fields, so that they are not in memory a
-/// second time.
+/// Builds the ModelProto of `module`; `sink` decides where tensor data are
+/// stored. The nodes of its graph, which may be a million, are appended to
+/// `nodes` one by one as the bytes of a GraphProto's fields, to avoid a second
+/// copy in memory.
 mlir::LogicalResult exportModule(mlir::ModuleOp module, TensorSink &sink,
                                  ::onnx::ModelProto &model, std::string &nodes);
 

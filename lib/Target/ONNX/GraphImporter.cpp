@@ -21,7 +21,7 @@ using Node = ::onnx::NodeProto;
 
 namespace mp {
 
-/// Graphs inside graphs; protobuf itself refuses deeper ones.
+/// The maximum nesting of graphs; protobuf itself refuses deeper ones.
 static constexpr unsigned maxDepth = 64;
 
 GraphImporter::GraphImporter(const ::onnx::ModelProto &model,
@@ -90,7 +90,7 @@ Value GraphImporter::getAbsent() {
 // Graphs
 //===----------------------------------------------------------------------===//
 
-/// All names that `graph` gives to values.
+/// The names of all values in `graph`.
 static llvm::StringSet<> collectNames(const ::onnx::GraphProto &graph) {
   llvm::StringSet<> names;
   for (const ::onnx::ValueInfoProto &input : graph.input())
@@ -164,7 +164,7 @@ GraphImporter::importInitializers(const ::onnx::GraphProto &graph) {
     if (name.empty())
       return emitError(loc) << "graph '" << graph.name()
                             << "': expected initializers to have names";
-    // Before IR 4 every initializer is an input too; later some are.
+    // Before IR 4 every initializer is also an input; later this is optional.
     Value input = scope.values.lookup(name);
     bool overridable =
         isa_and_nonnull<BlockArgument>(input) && overridden.insert(name).second;
@@ -215,7 +215,7 @@ GraphImporter::importInitializers(const ::onnx::GraphProto &graph) {
   return success();
 }
 
-/// ValueInfoProtos as an array of dictionaries.
+/// Converts ValueInfoProtos to an array of dictionaries.
 template <typename Infos>
 static ArrayAttr convertValueInfos(Builder &builder, const Infos &infos) {
   SmallVector<Attribute> entries;
@@ -332,7 +332,7 @@ LogicalResult GraphImporter::importNodes(const Nodes &nodes) {
   std::vector<int> order;
   if (const Node *stuck = getTopologicalOrder(nodes, order))
     return nodeError(*stuck) << "is part of a cycle";
-  // The first that has to wait for nodes behind it.
+  // Report the first node that depends on nodes after it.
   for (auto [place, index] : llvm::enumerate(order))
     if (int(place) != index) {
       const Node &early = nodes.Get(int(place));
@@ -359,7 +359,7 @@ const OpFamily *GraphImporter::getFamily(const Node &node) {
     return nullptr;
   if (const OpFamily *family = schemas.lookup(domain, node.op_type()))
     return family;
-  // ONNX Runtime once wrote its training ops into the default domain.
+  // ONNX Runtime once used the default domain for its training ops.
   return domain.empty() ? schemas.lookup("com.microsoft", node.op_type())
                         : nullptr;
 }
@@ -388,7 +388,7 @@ LogicalResult GraphImporter::importAttributes(const Node &node,
   bool sorted = true;
   for (const ::onnx::AttributeProto &attribute : node.attribute()) {
     StringRef name = attribute.name();
-    // Dots are for what the compiler says about a node.
+    // Names with dots are reserved for the compiler's own attributes.
     if (name.empty() || name.contains('.') || name.starts_with("onnx_"))
       return nodeError(node)
              << "expected an attribute name, found '" << name << "'";
@@ -436,7 +436,7 @@ LogicalResult GraphImporter::importSubgraphs(const Node &node,
     for (const ::onnx::GraphProto &graph : attribute.graphs())
       if (failed(add(graph, attribute.name() + "[]")))
         return failure();
-    // A tensor beside the graph is odd, but kept.
+    // A tensor next to a graph is unusual, but kept.
     bool hasTensors = attribute.has_t() || attribute.tensors_size() ||
                       attribute.has_sparse_tensor() ||
                       attribute.sparse_tensors_size();
@@ -467,8 +467,8 @@ LogicalResult GraphImporter::importSubgraphs(const Node &node,
   return success();
 }
 
-/// Most nodes have none, which is told sooner than by reflection. A field that
-/// a later ONNX adds belongs here.
+/// Checks for rarely used fields, which is faster than reflection. A field that
+/// a later ONNX adds must be added here.
 static bool hasOtherFields(const Node &node) {
   static_assert(Node::kDeviceConfigurationsFieldNumber == 10);
   return node.has_doc_string() || node.has_overload() ||
@@ -476,7 +476,8 @@ static bool hasOtherFields(const Node &node) {
          !node.unknown_fields().empty();
 }
 
-/// What makes the op this node: its names, and fields of no other place.
+/// Adds the attributes that identify the node: its names, and fields that are
+/// stored nowhere else.
 void GraphImporter::addIdentity(const Node &node, const OpFamily *family,
                                 OperationState &state) {
   SmallVector<Attribute> names;
@@ -539,7 +540,7 @@ LogicalResult GraphImporter::importNode(const Node &node) {
   addIdentity(node, family, state);
 
   Operation *op = builder.create(state);
-  // What the verifier has against it comes first: the rest may follow from it.
+  // Errors of the verifier come first, since the others may follow from them.
   if (!refused.empty())
     return failed(op->getName().verifyInvariants(op))
                ? failure()

@@ -18,11 +18,11 @@
 
 namespace mp {
 
-/// Whether both types have sizes that cannot both be right.
+/// True if both types have sizes that contradict each other.
 bool contradict(mlir::Type lhs, mlir::Type rhs);
 
-/// Imports the graphs of one model, one region each. Names resolve from the
-/// inside out, as ONNX's scoping says.
+/// Imports the graphs of one model, one region each. Names are resolved from
+/// the inside out, by ONNX's scoping rules.
 class GraphImporter {
 public:
   GraphImporter(const ::onnx::ModelProto &model, TensorSource &source,
@@ -31,7 +31,7 @@ public:
 
   mlir::LogicalResult importMainGraph(const ::onnx::GraphProto &graph,
                                       mlir::Region &region);
-  /// `what` begins messages about the graph.
+  /// Messages about the graph begin with `what`.
   mlir::LogicalResult importTrainingGraph(const ::onnx::GraphProto &graph,
                                           mlir::Region &region,
                                           const llvm::Twine &what);
@@ -39,7 +39,7 @@ public:
                                          mlir::Region &region);
 
 private:
-  /// The names that one graph defines; the texts are those of its proto.
+  /// The names that one graph defines. Their texts belong to its proto.
   struct Scope {
     llvm::DenseMap<llvm::StringRef, mlir::Value> values;
     llvm::DenseMap<llvm::StringRef, const ::onnx::TypeProto *> types;
@@ -66,9 +66,9 @@ private:
                    mlir::OperationState &state);
   mlir::LogicalResult importSubgraphs(const ::onnx::NodeProto &node,
                                       mlir::OperationState &state);
-  /// Adds the types of the results: those that the model states, and what
-  /// inference says where it states none. Where they, or the operands,
-  /// contradict the operator, `refused` gets what is wrong.
+  /// Adds the types of the results: those that the model states, or inferred
+  /// ones otherwise. If they or the operands contradict the operator, `refused`
+  /// gets the reason.
   mlir::LogicalResult addResultTypes(const ::onnx::NodeProto &node,
                                      const OpSchema *schema,
                                      mlir::OperationState &state,
@@ -78,19 +78,19 @@ private:
                                        mlir::OperationState &state,
                                        llvm::SmallVectorImpl<mlir::Type> &types,
                                        std::string &refused);
-  /// Holds a type that the model states against the inferred one, which takes
-  /// its place where only the shapes differ.
+  /// Compares a type that the model states with the inferred one, which
+  /// replaces it if only the shapes differ.
   mlir::LogicalResult checkStated(llvm::StringRef name, mlir::Type &stated,
                                   mlir::Type inferred, std::string &refused);
-  /// Holds what the graph states of its inputs and initializers elsewhere
-  /// against these.
+  /// Compares further declarations of inputs and initializers in the graph with
+  /// their types.
   mlir::LogicalResult checkDeclared(const ::onnx::GraphProto &graph);
-  /// Holds the stated types of an If's results against those of its branches,
-  /// and forgets the shapes that contradict.
+  /// Compares the stated types of an If's results with those of its branches,
+  /// and drops contradicting shapes.
   mlir::LogicalResult checkBranches(const ::onnx::NodeProto &node,
                                     const mlir::OperationState &state,
                                     llvm::SmallVectorImpl<mlir::Type> &types);
-  /// Remembers what the node is, if it is a small constant.
+  /// Records the value of the node if it is a small constant.
   void noteConstant(const ::onnx::NodeProto &node, mlir::Operation *op);
   /// The op family that describes `node`; null for calls and unknown ops.
   const OpFamily *getFamily(const ::onnx::NodeProto &node);
@@ -110,23 +110,22 @@ private:
   const SchemaRegistry &schemas;
   Deviations &deviations;
   const LocalFunctions &functions;
-  /// What training_info may take from the main graph; made when it is asked
-  /// for.
+  /// Names of the main graph that training_info may use; collected on demand.
   llvm::StringSet<> mainNames;
   const ::onnx::GraphProto &mainGraph;
   int64_t irVersion;
   std::vector<Scope> scopes;
   llvm::DenseMap<mlir::Value, const ::onnx::TensorProto *> constants;
-  /// Those that are no tensors in the model.
+  /// Constants that are not tensors in the model.
   std::vector<std::unique_ptr<::onnx::TensorProto>> madeConstants;
   InferenceCache inference;
-  /// Opset imports in force: the model's or the current function's.
+  /// Opset imports that currently apply: the model's or the current function's.
   llvm::StringMap<int64_t> opsets;
   /// Names of attributes that every node has.
   mlir::StringAttr nameKey, resultsKey;
   /// Names outside the model's main graph are fetched from it.
   bool outerNames = false;
-  /// The one whose body is imported.
+  /// The function whose body is being imported.
   const ::onnx::FunctionProto *function = nullptr;
   unsigned depth = 0;
 };

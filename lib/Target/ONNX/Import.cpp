@@ -62,7 +62,7 @@ private:
 
 } // namespace
 
-/// Pairs [domain, version]; the domain is absent if the model leaves it out.
+/// Returns pairs [domain, version]; the domain is absent if the model omits it.
 Attribute ModelImporter::importOpsets(
     const pb::RepeatedPtrField<::onnx::OperatorSetIdProto> &imports) {
   SmallVector<Attribute> result;
@@ -127,7 +127,7 @@ ModelImporter::importFunction(const ::onnx::FunctionProto &function) {
       Proto::kNameFieldNumber,        Proto::kInputFieldNumber,
       Proto::kOutputFieldNumber,      Proto::kNodeFieldNumber,
       Proto::kOpsetImportFieldNumber, Proto::kValueInfoFieldNumber};
-  // An empty domain may be written down or not.
+  // The empty domain may be stored or omitted.
   if (!function.domain().empty())
     represented.push_back(Proto::kDomainFieldNumber);
   DictionaryAttr rest = protoToAttr(
@@ -160,7 +160,7 @@ ModelImporter::importTraining(const ::onnx::TrainingInfoProto &training,
   return success();
 }
 
-/// What can be told of the model without its graphs.
+/// Checks all parts of the model but its graphs.
 LogicalResult ModelImporter::checkModel() {
   if (!model.has_graph())
     return emitError(loc) << "expected an ONNX model, found no graph";
@@ -257,12 +257,12 @@ OwningOpRef<ModuleOp> importONNX(std::shared_ptr<llvm::MemoryBuffer> buffer,
   }
 }
 
-/// Brackets inside brackets of ONNX's text form; its parser calls itself for
-/// each. Protobuf refuses the model of a text with more.
+/// The maximum nesting of brackets in ONNX's text form, whose parser is
+/// recursive. Protobuf refuses models of deeper texts anyway.
 static constexpr unsigned maxTextDepth = 256;
 
-/// The line of the first bracket that is too deep, as the parser reads
-/// strings and comments; 0 if there is none.
+/// The line of the first bracket that is nested too deeply, with strings and
+/// comments skipped as by the parser; 0 if there is none.
 static unsigned findTooDeep(StringRef text) {
   unsigned line = 1, depth = 0;
   for (size_t at = 0; at < text.size(); ++at) {

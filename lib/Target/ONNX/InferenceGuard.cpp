@@ -1,4 +1,4 @@
-//===- InferenceGuard.cpp - What ONNX's inference may see -----------------===//
+//===- InferenceGuard.cpp - Protects ONNX's inference ---------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,23 +20,23 @@ using Tensor = ::onnx::TensorProto;
 
 namespace mp {
 
-/// As many elements as a tensor of a model may have.
+/// The maximum number of elements of a tensor.
 static constexpr int64_t maxDimension = int64_t(1) << 48;
-/// More than any model has; what copies shapes stays fast.
+/// Above the rank of any real model, and low enough to copy shapes fast.
 static constexpr int maxRank = 1024;
 
 //===----------------------------------------------------------------------===//
 // Numbers
 //===----------------------------------------------------------------------===//
 
-/// Slice cuts its bounds to the dimension, and exporters write the greatest
-/// integer where they mean its end.
+/// True for Slice's bounds, which are clipped to the dimension. Exporters write
+/// the greatest integer to mean its end.
 static bool isBound(StringRef name) {
   return name == "starts" || name == "ends";
 }
 
-/// Attributes that are called after their type (value_ints, keys_int64s) hold
-/// data, which inference counts but does not read.
+/// True for attributes named after their type (value_ints, keys_int64s). They
+/// hold data, which inference counts but does not read.
 static bool holdsData(StringRef name) { return name.contains("_int"); }
 
 bool mayBeHuge(StringRef attribute) {
@@ -47,7 +47,7 @@ static bool isInRange(int64_t value) {
   return value >= -maxParameter && value <= maxParameter;
 }
 
-/// Sizes are also made of floats, by scaling and by counting steps.
+/// Sizes are also computed from floats, by scaling and by counting steps.
 static bool isInRange(double value) {
   double size = std::abs(value);
   return size == 0 || (size * maxParameter >= 1 && size <= maxParameter);
@@ -69,8 +69,8 @@ template <typename T> static bool areInRangeRaw(StringRef bytes) {
   return true;
 }
 
-/// Whether the dimensions of `tensor` are those of its data: of as many
-/// elements of `size` bytes, or as many of the `typed` ones.
+/// True if the dimensions of `tensor` match its data: raw elements of `size`
+/// bytes, or `typed` entries.
 static bool hasItsData(const Tensor &tensor, size_t size, int typed) {
   uint64_t elements = 1;
   for (int64_t dim : tensor.dims()) {
@@ -102,7 +102,7 @@ bool isSafeValue(const Tensor &value, const FormalParameter &parameter) {
     return hasItsData(value, 8, value.double_data_size()) &&
            areInRange(value.double_data()) && areInRangeRaw<double>(raw);
   default:
-    // No function reads others.
+    // Inference functions do not read other types.
     return false;
   }
 }
@@ -111,7 +111,7 @@ bool isSafeValue(const Tensor &value, const FormalParameter &parameter) {
 // Attributes
 //===----------------------------------------------------------------------===//
 
-/// Whether the attribute is its kind's field and no other.
+/// True if the attribute has the field of its kind and no other.
 static bool isOfKind(const Proto &attribute, StringRef kind) {
   const auto *descriptor = Proto::descriptor();
   const auto *reflection = attribute.GetReflection();
@@ -130,7 +130,7 @@ static bool isOfKind(const Proto &attribute, StringRef kind) {
                                       .Case("SPARSE_TENSORS", "sparse_tensors")
                                       .Case("TYPE_PROTOS", "type_protos")
                                       .Default(""));
-  // Models of IR 1 leave the type out.
+  // Models of IR 1 omit the type.
   bool saysKind = !attribute.has_type() ||
                   Proto::AttributeType_Name(attribute.type()) == kind;
   if (!own || !saysKind || attribute.has_ref_attr_name())
@@ -146,8 +146,8 @@ static bool isOfKind(const Proto &attribute, StringRef kind) {
          (own->is_repeated() || reflection->HasField(attribute, own));
 }
 
-/// Letters, one ellipsis a term: at anything else left of the arrow, ONNX
-/// 1.23.2 reads the same character for ever.
+/// True for letters with at most one ellipsis per term: for anything else left
+/// of the arrow, ONNX 1.23.2 reads the same character forever.
 static bool isEquation(StringRef text) {
   std::string dense = text.str();
   llvm::erase(dense, ' ');
@@ -162,7 +162,7 @@ static bool isEquation(StringRef text) {
   });
 }
 
-/// What is wrong with `attribute`; empty if nothing is.
+/// The error in `attribute`; empty if it is valid.
 static std::string whyRefused(const Proto &attribute,
                               const AttributeSchema &schema) {
   StringRef name = schema.name;
@@ -191,7 +191,7 @@ static std::string whyAttributesRefused(const ::onnx::NodeProto &node,
     if (!given.try_emplace(attribute.name(), &attribute).second)
       return "attribute '" + attribute.name() + "' is given twice";
   for (const AttributeSchema &described : schema.attributes) {
-    // Subgraphs have types of their own: the callers ask these.
+    // Types in subgraphs are inferred by the callers.
     if (StringRef(described.kind).starts_with("GRAPH"))
       return "it has subgraphs";
     const Proto *attribute = given.lookup(described.name);
@@ -201,7 +201,7 @@ static std::string whyAttributesRefused(const ::onnx::NodeProto &node,
       continue;
     if (std::string why = whyRefused(*attribute, described); !why.empty())
       return why;
-    // One list has this length, and is indexed by the other's.
+    // Another list has this length and is indexed by that of the results.
     if (described.name == "num_outputs" && attribute->i() != node.output_size())
       return "attribute 'num_outputs' does not count its results";
   }
@@ -212,8 +212,8 @@ static std::string whyAttributesRefused(const ::onnx::NodeProto &node,
 // Operands
 //===----------------------------------------------------------------------===//
 
-/// Whether all operands are there that the schema requires, and no result is
-/// beyond it. The verifier will name what is not.
+/// True if all required operands are present, and no result exceeds the schema.
+/// Otherwise the verifier reports it.
 static bool hasRequiredArity(const ::onnx::NodeProto &node,
                              const OpSchema &schema,
                              ArrayRef<InferenceOperand> operands) {
@@ -251,7 +251,8 @@ void hideHugeDimensions(::onnx::TypeProto &type) {
       if (dim.has_dim_value() && dim.dim_value() > maxDimension)
         dim.clear_dim_value();
   };
-  // Nested as deep as protobuf reads, which is not very deep.
+  // Types are nested at most as deeply as protobuf allows, which is not very
+  // deep.
   ::onnx::TypeProto *inner = &type;
   while (inner->has_sequence_type() || inner->has_optional_type())
     inner = inner->has_sequence_type()

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Elements of 4 and 2 bits lie in a byte together, the first one in its lowest
-// bits. MLIR has no such form of elements: import leaves them in the fields of
-// their TensorProto, and code reads a byte for each.
+// Elements of 4 and 2 bits share bytes, with the first one in the lowest bits.
+// MLIR has no such storage: import leaves them in the fields of their
+// TensorProto, and code reads one byte per element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +50,7 @@ static void unpack(StringRef bytes, unsigned width, bool isUnsigned,
   }
 }
 
-/// The bytes of the data, where they are in the model.
+/// The bytes of data that are stored in the model.
 static std::string getPacked(const Proto &tensor) {
   if (tensor.has_raw_data())
     return tensor.raw_data();
@@ -106,7 +106,7 @@ FailureOr<TypedAttr> unpackNarrowIntegers(DictionaryAttr fields,
                                       : IntegerType::Signless);
   auto type = RankedTensorType::get(tensor->getSizes(), element);
   ArrayRef<char> elements = tensor->get<char>();
-  // Big attributes of elements are hashed, resources are not.
+  // Big elements attributes are hashed by the context, but resources are not.
   constexpr size_t maxInline = 1024;
   if (elements.size() <= maxInline)
     return TypedAttr(DenseElementsAttr::getFromRawBuffer(type, elements));

@@ -22,7 +22,7 @@ using Nodes = google::protobuf::RepeatedPtrField<Node>;
 namespace mp {
 
 namespace {
-/// A subgraph, and the names that mean something of its own in it.
+/// A subgraph, and the names that it defines.
 struct Scope {
   int outer;
   llvm::DenseSet<StringRef> names;
@@ -102,7 +102,7 @@ const Node *getTopologicalOrder(const Nodes &nodes, std::vector<int> &order) {
   }
   if (sorted)
     return nullptr;
-  // Kahn's algorithm; among ready nodes the first in the file goes first.
+  // Kahn's algorithm; among ready nodes the first in the file is chosen.
   std::priority_queue<int, std::vector<int>, std::greater<int>> ready;
   for (int index = 0; index < nodes.size(); ++index)
     if (!waiting[index])

@@ -14,9 +14,10 @@
 
 namespace mp {
 
-/// The order of `nodes` in which every name is defined before it is used, in
-/// subgraphs too; the given one if it is such an order, else the one nearest
-/// to it. A node that is part of a cycle or waits for one if there is none.
+/// Computes the order of `nodes` in which every name is defined before it is
+/// used, also in subgraphs. If the given order is valid, it is kept; otherwise
+/// the result is the nearest valid one. Returns a node that is part of a cycle
+/// or depends on one if there is no valid order.
 const ::onnx::NodeProto *getTopologicalOrder(
     const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes,
     std::vector<int> &order);

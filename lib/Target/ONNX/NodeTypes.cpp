@@ -16,7 +16,7 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// Constants up to this size tell inference their values.
+/// The values of constants up to this size are passed to inference.
 static constexpr uint64_t maxConstantBytes = 4096;
 
 namespace {
@@ -75,7 +75,7 @@ NodeTypes::Constants::convert(Operation *op) {
     return nullptr;
   auto tensor = std::make_unique<::onnx::TensorProto>();
   SmallTensorSink sink;
-  // What cannot be converted is reported when the model is written.
+  // Conversion errors are reported when the model is written.
   ScopedDiagnosticHandler silence(op->getContext(),
                                   [](Diagnostic &) { return success(); });
   if (failed(convertTensor(elements, elements.getType(), {}, sink, *tensor,
@@ -162,7 +162,7 @@ void NodeTypes::inferNested(Operation *node) {
 
 void NodeTypes::forget(Operation *node) { constants->erase(node); }
 
-/// What subgraphs yield, as far as they agree.
+/// The types that subgraphs yield, as far as they agree.
 static SmallVector<Type> inferFromSubgraphs(Operation *node) {
   Type unknown = UnknownType::get(node->getContext());
   SmallVector<Type> types(node->getNumResults(), unknown);

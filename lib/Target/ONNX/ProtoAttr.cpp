@@ -25,7 +25,7 @@ namespace mp {
 static constexpr StringLiteral unknownKey = "unknown_fields";
 
 //===----------------------------------------------------------------------===//
-// To attributes
+// Messages to attributes
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -143,7 +143,7 @@ DictionaryAttr protoToAttr(MLIRContext *context, const pb::Message &message,
 }
 
 //===----------------------------------------------------------------------===//
-// From attributes
+// Attributes to messages
 //===----------------------------------------------------------------------===//
 
 namespace {

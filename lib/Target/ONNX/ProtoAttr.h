@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Any message of a model as a dictionary attribute and back, field by field
-// under its protobuf name. Presence of fields and unknown fields survive, so
-// what no other part of the dialect represents is never lost.
+// Converts any message of a model to a dictionary attribute and back, field by
+// field with protobuf names. Presence of fields and unknown fields are
+// preserved, so information that the dialect does not represent otherwise is
+// not lost.
 //
 //===----------------------------------------------------------------------===//
 

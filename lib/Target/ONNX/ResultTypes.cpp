@@ -18,7 +18,8 @@ using Node = ::onnx::NodeProto;
 
 namespace mp {
 
-/// The types that the last subgraph's outputs give to the results of `node`.
+/// Adds the types that the last subgraph's outputs imply for the results of
+/// `node`.
 static void inferFromSubgraphs(const Node &node, OperationState &state,
                                SmallVectorImpl<Type> &types) {
   YieldOp yield = getYield(*state.regions.back());
@@ -53,7 +54,7 @@ LogicalResult GraphImporter::checkStated(StringRef name, Type &stated,
   }
   if (!contradict(stated, inferred))
     return success();
-  // All that reads the value would contradict the stated one.
+  // Otherwise all users of the value would contradict the stated type.
   stated = inferred;
   return deviations.add(Deviation::StaleShape, "value '" + name + "'");
 }
@@ -108,7 +109,7 @@ LogicalResult GraphImporter::addInferredTypes(const Node &node,
   SmallVector<InferenceOperand> operands;
   for (Value operand : state.operands)
     operands.push_back({operand.getType(), constants.lookup(operand)});
-  // In functions operands have no types yet.
+  // Operands within functions do not have types yet.
   if (function) {
     refused = whyValuesRefused(node, schema, operands);
     return success();

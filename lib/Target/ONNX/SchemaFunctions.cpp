@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// ONNX has a FunctionProto for an operator, or a function that makes one for
-// the node's operands and attributes. It is imported as a model-local function
-// would be.
+// ONNX defines an operator by a FunctionProto, or by a function that makes one
+// for the node's operands and attributes. It is imported like a model-local
+// function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,14 +27,14 @@ using namespace mp::onnxir;
 namespace mp {
 
 static const ::onnx::OpSchema *getONNXSchema(Operation *node) {
-  // A function cannot take over subgraphs.
+  // Functions cannot take over subgraphs.
   bool isPlain = isNode(node) && !node->getNumRegions();
   const OpSchema *schema = isPlain ? getSchema(node) : nullptr;
   return schema ? static_cast<const ::onnx::OpSchema *>(schema->getONNXSchema())
                 : nullptr;
 }
 
-/// The opset that the body is asked for.
+/// The opset for which the body is requested.
 static int getBodyOpset(Operation *node, const ::onnx::OpSchema &schema) {
   return int(std::max<int64_t>(getOpset(node, getDomain(node)).value_or(1),
                                schema.SinceVersion()));
@@ -66,7 +66,8 @@ public:
 
 } // namespace
 
-/// The node with its operands' types, for a function that depends on them.
+/// Describes the node and its operands' types, for a function that depends on
+/// them.
 static LogicalResult describeNode(Operation *node, ::onnx::NodeProto &proto,
                                   std::vector<::onnx::TypeProto> &types) {
   proto.set_op_type(getOpType(node).str());
@@ -111,8 +112,9 @@ static FailureOr<bool> getBody(Operation *node, const ::onnx::OpSchema &schema,
   return schema.BuildContextDependentFunction(context, body, opset);
 }
 
-/// Bodies that are made for a node lack the outputs that it leaves out. An
-/// input stands for each of them: nothing uses it. False if the node has one.
+/// Bodies that are made for a node lack the outputs that it omits. Sets each of
+/// them to an input as an unused placeholder. Returns false if the node does
+/// have one of them.
 static bool completeOutputs(Operation *node, ::onnx::FunctionProto &body) {
   llvm::StringSet<> defined;
   for (const std::string &name : body.input())
@@ -151,8 +153,8 @@ static AttributeValues getValues(Operation *node,
   return values;
 }
 
-/// In a function, nodes have the opset that it imports; in the graph, that of
-/// the model: the same nodes must be valid there.
+/// Nodes in a function have the opset that it imports, and nodes in the graph
+/// have that of the model. The same nodes must be valid in both.
 static void alignOpsets(FunctionOp function, Operation *node) {
   Builder builder(node->getContext());
   auto imports = function->getAttrOfType<ArrayAttr>(attr::opsets);

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Data in any of TensorProto's forms becomes raw bytes: small ones a dense
-// attribute, big ones a resource over the mapped file. `fields` remembers the
-// form where it was not raw_data ("storage"), and everything else the tensor
-// says about itself.
+// Data in any form of TensorProto become raw bytes: a dense attribute if they
+// are small, or a resource over the mapped file if they are big. `fields`
+// records the form if it was not raw_data ("storage"), and all other fields of
+// the tensor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,17 +29,17 @@ using Tensor = ::onnx::TensorProto;
 
 namespace mp {
 
-/// Up to this many bytes a constant is a uniqued attribute that every pass
-/// can look into; above, it is a resource.
+/// Constants of up to this many bytes are uniqued attributes that every pass
+/// can inspect; bigger ones are resources.
 static constexpr uint64_t maxDenseBytes = 1024;
 
-/// In `fields`: the data was in a typed field or absent, not in raw_data.
+/// An entry of `fields`: the data were in a typed field or absent, not in
+/// raw_data.
 static constexpr StringLiteral storageKey = "storage";
-/// In `fields`: the data was in another file.
+/// An entry of `fields`: the data were in another file.
 static constexpr StringLiteral externalKey = "external";
 
-/// Bytes per element of the types whose data have a plain MLIR form; 0 for
-/// others.
+/// Bytes per element for types with a plain MLIR form; 0 for others.
 static unsigned getPlainSize(int32_t dataType) {
   switch (dataType) {
   case Tensor::UINT8:
@@ -195,7 +195,7 @@ static void unpack(ArrayRef<char> bytes, Add add) {
   }
 }
 
-/// The reverse of packTyped.
+/// Unpacks raw bytes into the typed field: the inverse of packTyped.
 static void unpackTyped(ArrayRef<char> bytes, Tensor &tensor) {
   auto addInt = [&](auto value) { tensor.add_int32_data(value); };
   auto addUInt64 = [&](auto value) { tensor.add_uint64_data(value); };
@@ -227,12 +227,12 @@ static void unpackTyped(ArrayRef<char> bytes, Tensor &tensor) {
 }
 
 //===----------------------------------------------------------------------===//
-// From TensorProto
+// TensorProto to attributes
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// One tensor on its way in.
+/// Reads one tensor on import.
 class TensorReader {
 public:
   TensorReader(MLIRContext *context, const Tensor &tensor, TensorSource &source,
@@ -256,12 +256,12 @@ private:
   RankedTensorType type;
   uint64_t elements = 1;
   bool plain = false;
-  /// Data that is not in the tensor, but still in the file.
+  /// Data that are not in the tensor, but still in the file.
   std::optional<StringRef> cutOut;
   StringRef bytes;
   /// Holds `bytes` if they had to be made.
   std::string made;
-  /// The bytes belong to a mapped file.
+  /// True if the bytes belong to a mapped file.
   bool mapped = false;
   StringRef storage = "raw";
 };
@@ -286,7 +286,7 @@ LogicalResult TensorReader::readData() {
   unsigned size = getPlainSize(tensor.data_type());
   bool isPlain = size && !tensor.has_segment();
   if (tensor.data_location() == Tensor::EXTERNAL) {
-    // Data that stay where they are must be there as well.
+    // Data that are not loaded must nevertheless exist.
     auto external = source.getExternal().get(tensor);
     if (!external)
       return emitError() << llvm::toString(external.takeError());
@@ -323,7 +323,7 @@ LogicalResult TensorReader::readData() {
   if (failed(checkData()))
     return failure();
   plain = true;
-  // Booleans are bits in MLIR; other values than 0 and 1 would be lost.
+  // Booleans are bits in MLIR; values other than 0 and 1 would be lost.
   if (tensor.data_type() == Tensor::BOOL)
     plain = llvm::all_of(bytes, [](char c) { return c == 0 || c == 1; });
   return success();
@@ -337,7 +337,7 @@ TypedAttr TensorReader::makeValue() {
   }
   if (data.size() <= maxDenseBytes)
     return DenseElementsAttr::getFromRawBuffer(type, data);
-  // Tensors inside a model file start anywhere.
+  // Tensors inside a model file are not aligned.
   unsigned alignment = getPlainSize(tensor.data_type());
   if (mapped && reinterpret_cast<uintptr_t>(data.data()) % alignment)
     alignment = 1;
@@ -365,7 +365,7 @@ FailureOr<TensorParts> TensorReader::read() {
   SmallVector<int> represented = {Tensor::kNameFieldNumber};
   if (plain) {
     parts.value = makeValue();
-    // A tensor may hold data in several fields; one of them counts.
+    // A tensor may hold data in several fields, only one of which counts.
     represented.append({Tensor::kDimsFieldNumber, Tensor::kDataTypeFieldNumber,
                         storage == "raw" ? int(Tensor::kRawDataFieldNumber)
                                          : getTypedField(tensor.data_type())});
@@ -400,7 +400,7 @@ FailureOr<TensorParts> convertTensor(MLIRContext *context, const Tensor &tensor,
 }
 
 //===----------------------------------------------------------------------===//
-// To TensorProto
+// Attributes to TensorProto
 //===----------------------------------------------------------------------===//
 
 FailureOr<TensorData> getTensorData(TypedAttr value, EmitErrorFn emitError) {
@@ -436,7 +436,7 @@ FailureOr<TensorData> getTensorData(TypedAttr value, EmitErrorFn emitError) {
     data.bytes = raw;
     if (!isBool && dense.isSplat() &&
         llvm::all_of(raw, [](char byte) { return byte == 0; })) {
-      // Memory that nobody writes to takes no room.
+      // Pages that are never written take no memory.
       size_t size = raw.size() * dense.getNumElements();
       std::shared_ptr<void> zeros(llvm::safe_calloc(1, size), std::free);
       data.isZero = true;
@@ -488,7 +488,8 @@ LogicalResult convertTensor(TypedAttr value, Type type, DictionaryAttr fields,
   if (failed(data))
     return failure();
   if (storage == "typed" && data->from == data->to) {
-    // What stood beside the data may stand where they are to be now.
+    // An unused field of the original may be the one that receives the data
+    // now.
     tensor.GetReflection()->ClearField(&tensor,
                                        Tensor::descriptor()->FindFieldByNumber(
                                            getTypedField(tensor.data_type())));

@@ -30,8 +30,8 @@ static Type convertTensorType(MLIRContext *context,
     return UnrankedTensorType::get(element);
   SmallVector<int64_t> shape;
   for (const auto &dim : tensor.shape().dim())
-    // Other negative sizes than -1, which some write for an unknown one, are
-    // refused on import.
+    // Negative sizes other than -1, which some writers use for an unknown size,
+    // are refused on import.
     shape.push_back(dim.has_dim_value() && dim.dim_value() >= 0
                         ? dim.dim_value()
                         : ShapedType::kDynamic);
@@ -111,7 +111,7 @@ void convertType(Type type, ::onnx::TypeProto &result) {
 void patchType(Type type, ::onnx::TypeProto &proto) {
   using Proto = ::onnx::TypeProto;
   if (auto tensor = dyn_cast<TensorType>(type)) {
-    // What a model leaves open, or says in numbers of a later ONNX, is right.
+    // An element type that is unspecified, or is of a later ONNX, is kept.
     if (proto.value_case() == Proto::kTensorType &&
         convertElementType(type.getContext(), proto.tensor_type().elem_type()))
       proto.mutable_tensor_type()->set_elem_type(

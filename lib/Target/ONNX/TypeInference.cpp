@@ -21,7 +21,7 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// Unknown sizes get names that inference passes on.
+/// Gives names to unknown sizes, which inference propagates.
 static void nameDimensions(ArrayRef<unsigned> symbols,
                            ::onnx::TypeProto &type) {
   if (symbols.empty() || !type.tensor_type().has_shape())
@@ -47,7 +47,7 @@ static SmallVector<unsigned> getSymbols(const ::onnx::TypeProto &type) {
 
 namespace {
 
-/// What ONNX's inference functions may ask about one node.
+/// The information about one node for ONNX's inference functions.
 class NodeInference : public ::onnx::InferenceContext {
 public:
   NodeInference(const ::onnx::NodeProto &node, const OpSchema &schema,
@@ -73,7 +73,7 @@ public:
     return ArrayRef(results).take_front(node.output_size());
   }
 
-  /// Through the function that defines the operator, sizes included.
+  /// Infers through the function that defines the operator, sizes included.
   void inferFromBody(const ::onnx::OpSchema &schema);
 
   const ::onnx::AttributeProto *
@@ -111,13 +111,14 @@ public:
 private:
   const ::onnx::NodeProto &node;
   std::vector<::onnx::TypeProto> types;
-  /// Of constants that are safe to read; else null.
+  /// Constants that are safe to read; null for other operands.
   std::vector<const ::onnx::TensorProto *> values;
-  /// Also those that the node leaves out: some functions set all.
+  /// Includes results that the node omits, since some functions set all.
   std::vector<::onnx::TypeProto> results;
 };
 
-/// ONNX's schemas one by one: its own registry makes all of them at once.
+/// Loads ONNX's schemas one by one, since its own registry makes all of them at
+/// once.
 class SingleSchemas : public ::onnx::ISchemaRegistry {
 public:
   const ::onnx::OpSchema *GetSchema(const std::string &name, int opset,
@@ -177,8 +178,8 @@ static Type inferFromVariable(MLIRContext *context, const OpSchema &schema,
   return only ? only : unknown;
 }
 
-/// Types that inference does not know, and empty tensors, on which it does not
-/// count: what it has against these is nothing.
+/// True for types that inference does not support, and for empty tensors, which
+/// it does not expect. Its errors about these are ignored.
 static bool isBeyondInference(Type type) {
   if (auto sequence = dyn_cast<SequenceType>(type))
     return isBeyondInference(sequence.getElementType());
@@ -189,13 +190,13 @@ static bool isBeyondInference(Type type) {
   return isa<UnknownType>(type);
 }
 
-/// What ONNX's inference has against a node, in the form of our messages.
+/// The error of ONNX's inference, in the form of our messages.
 static std::string getReason(const std::exception &exception) {
   StringRef text = exception.what();
   for (StringRef prefix : {"[ShapeInferenceError]", "[TypeInferenceError]"})
     if (text.consume_front(prefix))
       text = text.ltrim();
-  // What is around the node is said already.
+  // The node is already named by the message.
   text = text.split('\n').first.rtrim(". ");
   std::string reason = text.str();
   bool isWord = reason.size() > 1 && llvm::isLower(reason[1]);
@@ -230,7 +231,7 @@ InferredTypes inferResultTypes(MLIRContext *context,
         for (const ::onnx::TypeProto &proto : inference.getResults())
           symbols->push_back(getSymbols(proto));
     } catch (const std::exception &exception) {
-      // The variables below say less, but never throw.
+      // The type variables below are less precise, but never throw.
       if (llvm::none_of(operands, [](const InferenceOperand &operand) {
             return isBeyondInference(operand.type);
           }))
@@ -253,8 +254,8 @@ InferredTypes inferResultTypes(MLIRContext *context,
 // InferenceCache
 //===----------------------------------------------------------------------===//
 
-/// All that inference may ask about a node, in bytes. Names matter only by
-/// their absence.
+/// A byte string of everything that inference may read of a node. Of names,
+/// only their presence matters.
 static std::string getKey(const ::onnx::NodeProto &node, const OpSchema &schema,
                           ArrayRef<InferenceOperand> operands) {
   std::string key;
@@ -279,7 +280,8 @@ static std::string getKey(const ::onnx::NodeProto &node, const OpSchema &schema,
   return key;
 }
 
-/// What the operator's rules have against the node, else what inference says.
+/// Returns the error of the operator's rules, if any, else the result of
+/// inference.
 static InferredTypes checkAndInfer(MLIRContext *context,
                                    const ::onnx::NodeProto &node,
                                    const OpSchema &schema,
@@ -295,7 +297,7 @@ InferenceCache::infer(MLIRContext *context, const ::onnx::NodeProto &node,
                       const OpSchema &schema,
                       ArrayRef<InferenceOperand> operands) {
   std::string key = getKey(node, schema, operands);
-  // With data in its attributes a node is hardly like another.
+  // Nodes with data in attributes are rarely equal, so they are not cached.
   constexpr size_t longest = 1024;
   if (key.size() > longest)
     return last = checkAndInfer(context, node, schema, operands);
@@ -320,7 +322,7 @@ SmallVector<Type> getSubgraphInputTypes(MLIRContext *context, StringRef opType,
       type = sequence.getElementType();
     types.push_back(isa<NoneType>(type) ? unknown : withoutShape(type));
   }
-  // Scan-8 takes the lengths of its sequences first.
+  // Scan-8 has the lengths of its sequences as first operand.
   if (opType == "Scan" && types.size() > count)
     types.erase(types.begin(), types.end() - count);
   types.resize(count, unknown);
@@ -333,17 +335,17 @@ SmallVector<Type> getSubgraphInputTypes(MLIRContext *context, StringRef opType,
 
 SmallVector<Type> getSubgraphResultTypes(MLIRContext *context, StringRef opType,
                                          TypeRange yielded, unsigned count) {
-  // A stray subgraph of another operator says nothing of its results.
+  // Subgraphs of other operators do not determine their results.
   if (!llvm::is_contained({"If", "Loop", "Scan", "SequenceMap"}, opType))
     return SmallVector<Type>(count, UnknownType::get(context));
-  // Loop's body yields a condition first.
+  // The body of Loop yields a condition first.
   if (opType == "Loop" && !yielded.empty())
     yielded = yielded.drop_front();
   SmallVector<Type> types;
   for (Type type : yielded.take_front(count)) {
     if (isa<NoneType>(type))
       type = UnknownType::get(context);
-    // What one iteration yields may be a part of the result.
+    // The shape yielded by one iteration may be only a part of the result's.
     if (opType != "If")
       type = withoutShape(type);
     types.push_back(opType == "SequenceMap" ? SequenceType::get(context, type)

@@ -21,8 +21,8 @@ class TensorProto;
 
 namespace mp {
 
-/// One operand for inference: its type, and its value where it is a small
-/// constant (shapes, axes), else null.
+/// One operand for inference: its type, and its value if it is a small constant
+/// (shapes, axes), else null.
 struct InferenceOperand {
   mlir::Type type;
   const ::onnx::TensorProto *value = nullptr;
@@ -34,51 +34,52 @@ struct InferenceOperand {
 /// The names of each result's sizes, in the same form.
 using InferredSymbols = llvm::SmallVector<llvm::SmallVector<unsigned>>;
 
-/// Types of results, and why there can be none: ONNX's inference says that the
-/// node contradicts itself or its operands.
+/// Types of results, or the reason why there are none: ONNX's inference finds
+/// that the node contradicts itself or its operands.
 struct InferredTypes {
   llvm::SmallVector<mlir::Type> types;
   std::string error = {};
 };
 
-/// The result types of `node` by ONNX's own inference, and where there is
-/// none, by the type variables that results share with operands. A type that
-/// cannot be told is `!onnx.unknown`. `symbols` gets the names of sizes that
-/// results have from operands, where it is given.
+/// The result types of `node` by ONNX's own inference. If there is none, the
+/// type variables shared by results and operands are used. Unknown types are
+/// `!onnx.unknown`. If `symbols` is given, it receives the names of sizes that
+/// results have from operands.
 InferredTypes inferResultTypes(mlir::MLIRContext *context,
                                const ::onnx::NodeProto &node,
                                const OpSchema &schema,
                                llvm::ArrayRef<InferenceOperand> operands,
                                InferredSymbols *symbols = nullptr);
 
-/// What inference has said of nodes: many nodes of a model are of one operator
-/// with the same attributes and types. Constants are told by their address, so
-/// they must outlive the cache.
+/// Caches results of inference, since many nodes of a model have the same
+/// operator, attributes and types. Constants are compared by address, so they
+/// must outlive the cache.
 class InferenceCache {
 public:
-  /// What inferResultTypes says of `node`, unless the rules of its operator
-  /// refuse it; stays until the next question.
+  /// The result of inferResultTypes for `node`, unless the rules of its
+  /// operator refuse it. Valid until the next call.
   const InferredTypes &infer(mlir::MLIRContext *context,
                              const ::onnx::NodeProto &node,
                              const OpSchema &schema,
                              llvm::ArrayRef<InferenceOperand> operands);
 
 private:
-  /// By all that inference may ask about a node.
+  /// Results by everything that inference may read of a node.
   llvm::StringMap<InferredTypes> known;
-  /// What was said of a node that is not kept.
+  /// The result for a node that is not cached.
   InferredTypes last;
 };
 
-/// The types of a subgraph's `count` inputs, from the operands of the node of
-/// type `opType` that it belongs to. What varies from one iteration to the
-/// next is an element of the operand.
+/// The types of a subgraph's `count` inputs, from the operands of its node,
+/// which has the type `opType`. Inputs that vary from one iteration to the next
+/// are elements of the operand.
 llvm::SmallVector<mlir::Type> getSubgraphInputTypes(mlir::MLIRContext *context,
                                                     llvm::StringRef opType,
                                                     mlir::TypeRange operands,
                                                     unsigned count);
 
-/// The types of the node's `count` results, from what a subgraph yields.
+/// The types of the node's `count` results, given the types that a subgraph
+/// yields.
 llvm::SmallVector<mlir::Type> getSubgraphResultTypes(mlir::MLIRContext *context,
                                                      llvm::StringRef opType,
                                                      mlir::TypeRange yielded,

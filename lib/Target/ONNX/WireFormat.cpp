@@ -20,9 +20,9 @@ namespace pb = google::protobuf;
 
 namespace mp {
 
-/// In TensorProto, far from any number that ONNX uses.
+/// A field of TensorProto with a number far from those used by ONNX.
 static constexpr int tokenField = 0x1a2b3c4;
-/// Nesting that the parser accepts; deeper messages are left to it.
+/// The nesting that the parser accepts; deeper messages are left to it.
 static constexpr int maxDepth = 100;
 
 namespace {
@@ -31,11 +31,11 @@ namespace {
 struct WireField {
   uint32_t number;
   uint32_t wireType;
-  /// From the tag to the end of the value.
+  /// The bytes from the tag to the end of the value.
   StringRef whole;
-  /// Length-delimited: the content.
+  /// The content, if length-delimited.
   StringRef content;
-  /// Varint: the value.
+  /// The value, if a varint.
   uint64_t value = 0;
 };
 
@@ -191,7 +191,7 @@ private:
 
 } // namespace
 
-/// Element types whose data the dialect holds as raw bytes.
+/// True for element types whose data the dialect stores as raw bytes.
 static bool hasPlainElements(uint64_t dataType) {
   switch (dataType) {
   case ::onnx::TensorProto::FLOAT:
@@ -308,7 +308,8 @@ void Blanker::writeZeros(size_t size) {
     os.write_zeros(unsigned(size));
     return;
   }
-  // What is never written takes no space; the last byte makes it a part.
+  // Skipped ranges of a file take no space. Writing the last byte makes the
+  // range part of the file.
   os.seek(os.tell() + size - 1);
   os << '\0';
 }
@@ -317,7 +318,7 @@ void Blanker::write(StringRef bytes, const pb::Descriptor *type, int depth) {
   WireReader reader(bytes);
   while (!reader.done()) {
     std::optional<WireField> field = reader.next();
-    // What cannot be told apart may be data, as may what nobody knows.
+    // Bytes that cannot be parsed, and unknown fields, may be data.
     if (!field)
       break;
     bytes = bytes.drop_front(field->whole.size());
@@ -336,7 +337,8 @@ void Blanker::write(StringRef bytes, const pb::Descriptor *type, int depth) {
              known->is_packed() &&
              known->type() != pb::FieldDescriptor::TYPE_FLOAT &&
              known->type() != pb::FieldDescriptor::TYPE_DOUBLE)
-      // As many numbers as before: only the last byte of each has no mark.
+      // Keep the number of varints: the last byte of each has no continuation
+      // bit.
       for (char c : content)
         os << char(c & 0x80);
     else
@@ -402,7 +404,7 @@ private:
 
 } // namespace
 
-/// Only these hold tensors; other messages are copied whole.
+/// True for messages that may contain tensors; others are copied unchanged.
 static bool mayHoldTensors(const pb::Descriptor *type) {
   return type == ::onnx::ModelProto::descriptor() ||
          type == ::onnx::GraphProto::descriptor() ||

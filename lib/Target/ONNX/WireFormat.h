@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Weights are never copied to be looked at. On the way in, the raw_data of
-// every big tensor is cut out of the mapped file before protobuf sees it and
-// replaced by a token; on the way out, tokens are expanded while the file is
-// written. A token is an empty raw_data plus a reserved field that holds the
-// index of the data.
+// Weights are never copied for inspection. On import, the raw_data of every big
+// tensor is cut out of the mapped file before protobuf parses it and replaced
+// by a token. On export, tokens are expanded while the file is written. A token
+// is an empty raw_data plus a reserved field that holds the index of the data.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,8 +37,8 @@ struct StrippedModel {
   std::vector<llvm::StringRef> pieces;
 };
 
-/// Cuts raw_data of at least `threshold` bytes out of a ModelProto. Bytes that
-/// are not well-formed come through as they are, for the parser to refuse.
+/// Cuts raw_data of at least `threshold` bytes out of a ModelProto. Malformed
+/// bytes are passed on unchanged, and the parser refuses them.
 StrippedModel stripTensors(llvm::StringRef model, uint64_t threshold);
 
 /// The token in a parsed tensor, if it has one.
@@ -48,21 +47,21 @@ void setToken(::onnx::TensorProto &tensor, uint64_t index);
 void clearToken(::onnx::TensorProto &tensor);
 
 /// Calls `found` for the location of every external tensor in the bytes of a
-/// ModelProto: slices of `model`. Bytes that are no model have none.
+/// ModelProto, as slices of `model`. Bytes that are not a model have no
+/// locations.
 void findExternalLocations(llvm::StringRef model,
                            llvm::function_ref<void(llvm::StringRef)> found);
 
-/// Writes the ModelProto `stripped`, expanding tokens: `emit` receives bytes,
-/// `emitPiece` the index of a piece whose data is to be written there, and
-/// `pieceSize` tells its size in bytes.
+/// Writes the ModelProto `stripped` with expanded tokens: `emit` receives
+/// bytes, `emitPiece` the index of a piece whose data must be written there,
+/// and `pieceSize` returns its size in bytes.
 void expandTensors(llvm::StringRef stripped,
                    llvm::function_ref<uint64_t(uint64_t)> pieceSize,
                    llvm::function_ref<void(llvm::StringRef)> emit,
                    llvm::function_ref<void(uint64_t)> emitPiece);
 
-/// The bytes of a ModelProto: those of `model`, which has no graph, with a
-/// graph whose fields are `nodes` and `rest`, in the place that it has in
-/// protobuf's order.
+/// The bytes of a ModelProto: `model`, which has no graph, with a graph of the
+/// fields `nodes` and `rest` inserted at its position in protobuf's order.
 std::string addGraph(llvm::StringRef model, llvm::StringRef nodes,
                      llvm::StringRef rest);
 

@@ -16,23 +16,23 @@
 
 namespace mp {
 
-/// The elements of a constant. Those that need no conversion are not copied:
-/// the context must outlive the tensor. Fails with an error where the elements
-/// were left out of a text, or do not fit into memory.
+/// The elements of a constant. Elements that need no conversion are not copied,
+/// so the context must outlive the tensor. Fails with an error if the elements
+/// were elided from a text, or do not fit into memory.
 mlir::FailureOr<Tensor>
 getConstantData(mlir::TypedAttr value,
                 llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
-/// The elements of a tensor of 4-bit or 2-bit integers, each in a byte of its
-/// own (i8 or ui8); `fields` are those of its TensorProto. Null for other
-/// tensors. Fails with an error where the data are in another file, or are not
-/// as many as there are elements.
+/// The elements of a tensor of 4-bit or 2-bit integers, each in its own byte
+/// (i8 or ui8); `fields` are those of its TensorProto. Null for other tensors.
+/// Fails with an error if the data are in another file, or if their number does
+/// not match the shape.
 mlir::FailureOr<mlir::TypedAttr>
 unpackNarrowIntegers(mlir::DictionaryAttr fields,
                      llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
-/// The same, without an attribute of the context; of kind Undefined for other
-/// tensors.
+/// Returns the same as a tensor instead of an attribute; of kind Undefined for
+/// other tensors.
 mlir::FailureOr<Tensor>
 unpackNarrowTensor(mlir::DictionaryAttr fields,
                    llvm::function_ref<mlir::InFlightDiagnostic()> emitError);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Types of values inside functions, and of what calls of functions yield, are
-// `!onnx.unknown` after import. Once the operands of a node have types, ONNX's
-// own inference and the schema's type variables tell those of its results.
+// After import, values inside functions and results of calls have the type
+// `!onnx.unknown`. As soon as the operands of a node have types, ONNX's own
+// inference and the schema's type variables determine those of its results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 
 namespace mp {
 
-/// The value of each attribute of a function, by its name.
+/// The values of a function's attributes, by name.
 using AttributeValues = llvm::StringMap<mlir::Attribute>;
 
 class NodeTypes {
@@ -28,25 +28,26 @@ public:
   NodeTypes();
   ~NodeTypes();
 
-  /// Gives results of `node` the types and shapes that they lack, as far as
-  /// they can be told. Nodes are to be visited after the nodes of their
-  /// subgraphs. `attributes` resolves references to the function's attributes.
+  /// Adds types and shapes that results of `node` lack, as far as they can be
+  /// inferred. Nodes must be visited after the nodes of their subgraphs.
+  /// `attributes` resolves references to the function's attributes.
   void inferResults(mlir::Operation *node, const AttributeValues &attributes);
 
-  /// The same for the inputs of the node's subgraphs; before visiting these.
+  /// Does the same for the inputs of the node's subgraphs. Must be called
+  /// before visiting these.
   void inferSubgraphInputs(mlir::Operation *node);
 
-  /// Both, for the node and all nodes of its subgraphs.
+  /// Does both for the node and all nodes of its subgraphs.
   void inferNested(mlir::Operation *node);
 
-  /// Forgets what is kept of a node that is about to be erased.
+  /// Drops cached data of a node that is about to be erased.
   void forget(mlir::Operation *node);
 
-  /// `better` where `type` is vague and `better` does not contradict it.
+  /// Returns `better` if `type` is vague and `better` does not contradict it.
   static mlir::Type refine(mlir::Type type, mlir::Type better);
 
-  /// What `attribute` stands for: itself, or the value of the function's
-  /// attribute that it refers to; null if that has no value.
+  /// Returns `attribute` itself or, if it refers to a function's attribute, the
+  /// value of that; null if it has no value.
   static mlir::Attribute resolve(mlir::Attribute attribute,
                                  const AttributeValues &attributes);
 
@@ -60,8 +61,9 @@ public:
                                    mlir::Operation *call,
                                    const AttributeValues &attributes);
 
-  /// The same for a node outside of functions, with the names of sizes that
-  /// each result has from operands with such names, from 1 on: 0 is no name.
+  /// Infers types for a node outside of functions, together with the names of
+  /// sizes that each result has from operands. Names are numbers from 1 on; 0
+  /// means no name.
   using Symbols = llvm::SmallVector<llvm::SmallVector<unsigned>>;
   Symbols inferSymbols(mlir::Operation *node,
                        llvm::ArrayRef<llvm::ArrayRef<unsigned>> operandSymbols);

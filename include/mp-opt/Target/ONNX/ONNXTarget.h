@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Import turns a model into a module of the onnx dialect that holds all of it;
-// export turns such a module into a model again. Errors are diagnostics at
-// the module's location, which names the file.
+// Import converts a model to a module of the onnx dialect without loss; export
+// converts such a module back to a model. Errors are diagnostics at the
+// module's location, which names the file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,20 +27,20 @@
 
 namespace mp {
 
-/// What becomes of a model that is not as ONNX demands, but harmless: a
-/// warning, or an error as for one that means nothing.
+/// The handling of models that violate ONNX's rules in a harmless way: a
+/// warning, or an error.
 enum class CheckLevel { Lenient, Strict };
 
 struct ImportOptions {
-  /// Folders. External data behind links are refused without any; with some,
-  /// they may lie below these or below the model's folder.
+  /// Folders that may contain external data. Without any, data behind links are
+  /// refused. With some, links may lead into these or into the model's folder.
   std::vector<std::string> externalDataRoots = {};
   CheckLevel check = CheckLevel::Lenient;
 };
 
 /// Imports the binary model in `buffer`. The module's big constants refer to
-/// the buffer and to the external data files beside `path`, which stay mapped
-/// as long as the context lives. Null after an error.
+/// the buffer and to the external data files next to `path`, which stay mapped
+/// as long as the context lives. Returns null after an error.
 mlir::OwningOpRef<mlir::ModuleOp>
 importONNX(std::shared_ptr<llvm::MemoryBuffer> buffer, llvm::StringRef path,
            mlir::MLIRContext *context, const ImportOptions &options = {});
@@ -53,14 +53,14 @@ importONNXText(std::shared_ptr<llvm::MemoryBuffer> buffer, llvm::StringRef path,
 /// The external data files that the model refers to, by the names in it.
 llvm::SmallVector<std::string> getExternalFiles(mlir::ModuleOp module);
 
-/// The content of one of them, opened as import opens it; `path` is the
+/// The content of one of these files, opened as by import; `path` is the
 /// model's.
 llvm::Expected<std::shared_ptr<llvm::MemoryBuffer>>
 openExternalFile(llvm::StringRef path, llvm::StringRef name,
                  const ImportOptions &options = {});
 
-/// The names of external data files in the bytes of a binary model; of bytes
-/// that are none, nothing to rely on.
+/// The names of external data files in the bytes of a binary model. The result
+/// is unspecified for bytes that are not a model.
 llvm::StringSet<> findExternalFiles(llvm::StringRef model);
 
 /// A model ready to be written. Constants are converted and copied only when
@@ -69,10 +69,11 @@ class ExportedModel {
 public:
   virtual ~ExportedModel() = default;
 
-  /// What belongs into an external data file; empty if nothing does.
+  /// The content of an external data file; empty if none is needed.
   virtual const FileContent &getExternalData() const = 0;
-  /// Names that file, whose content has this hash. The model refers to it by
-  /// that name from now on: `<model>-<16 hexadecimal digits>.data`.
+  /// Sets the name of that file, derived from the hash of its content:
+  /// `<model>-<16 hexadecimal digits>.data`. The model refers to it by this
+  /// name.
   virtual std::string nameExternalData(uint64_t hash) = 0;
   /// Data files of the imported model that the exported one still refers to.
   virtual llvm::ArrayRef<std::string> getKeptFiles() const = 0;
@@ -89,11 +90,12 @@ public:
 std::unique_ptr<ExportedModel> exportONNX(mlir::ModuleOp module,
                                           llvm::StringRef model);
 
-/// True if `name` is one that `exportONNX` gives to data of `model`.
+/// True if `name` has the form of names that `exportONNX` gives to data of
+/// `model`.
 bool isDataFileOf(llvm::StringRef name, llvm::StringRef model);
 
 /// Writes the binary model's bytes, with zeros for the data of big tensors
-/// (gaps, where `os` is a file). Bytes that are no model are written as zeros.
+/// (gaps, if `os` is a file). Bytes that are not a model are written as zeros.
 void writeWithoutData(llvm::StringRef model, llvm::raw_fd_ostream &os);
 
 } // namespace mp

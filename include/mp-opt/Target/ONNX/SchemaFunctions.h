@@ -12,8 +12,8 @@
 
 namespace mp {
 
-/// True if ONNX defines the operator of `node`, at the opset in force, by a
-/// function; whether that covers the node's operands may only show later.
+/// True if ONNX defines the operator of `node`, at its opset, by a function.
+/// The function may still turn out not to support the node's operands.
 bool hasFunctionBody(mlir::Operation *node);
 
 /// The function by which ONNX defines the operator of a node.
@@ -21,11 +21,13 @@ struct SchemaFunction {
   /// Holds the function.
   mlir::OwningOpRef<mlir::ModuleOp> module;
   onnxir::FunctionOp function;
-  /// Of the function's attributes: the node's, or the schema's defaults.
+  /// The values of the function's attributes: the node's, or the schema's
+  /// defaults.
   AttributeValues values;
 };
 
-/// Imports it for the operands of `node`. Fails with an error at the node.
+/// Imports the function for the operands of `node`. Fails with an error at the
+/// node.
 mlir::FailureOr<SchemaFunction> importSchemaFunction(mlir::Operation *node);
 
 } // namespace mp

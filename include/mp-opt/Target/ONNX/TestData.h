@@ -18,12 +18,11 @@
 namespace mp {
 
 struct TestData {
-  /// By position; names may be empty.
+  /// Ordered by position; names may be empty.
   std::vector<NamedTensor> inputs, outputs;
 };
 
-/// The tensor of a TensorProto's bytes. External data are looked for in
-/// `folder`.
+/// Parses the bytes of a TensorProto. External data are read from `folder`.
 llvm::Expected<NamedTensor> parseTensorProto(const DataBuffer &file,
                                              llvm::StringRef folder);
 

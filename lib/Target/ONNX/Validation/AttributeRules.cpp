@@ -27,7 +27,7 @@ namespace mp {
 
 namespace {
 
-/// A message on its way, like a diagnostic's.
+/// Builds a message like a diagnostic.
 class Reason {
 public:
   explicit Reason(std::string &text) : os(text) {}
@@ -53,12 +53,12 @@ public:
               ArrayRef<InferenceOperand> operands)
       : node(node), schema(schema), operands(operands) {}
 
-  /// What is wrong, after a check that failed.
+  /// The reason for a failed check.
   std::string reason;
 
   LogicalResult check(const ValueRule &rule);
   LogicalResult check(const SizeRule &rule);
-  /// Attributes that count something; see AttributeSchema::isSize.
+  /// Checks attributes that count something; see AttributeSchema::isSize.
   LogicalResult checkSizes();
 
 private:
@@ -89,7 +89,7 @@ private:
   const OpSchema &schema;
   ArrayRef<InferenceOperand> operands;
   Proto byDefault;
-  /// The one that the rule at hand is about.
+  /// The attribute of the current rule.
   const Proto *attribute = nullptr;
 };
 
@@ -140,10 +140,10 @@ LogicalResult RuleChecker::checkWords(const ValueRule &rule) {
     found.push_back(attribute->s());
   found.append(attribute->strings().begin(), attribute->strings().end());
   for (StringRef word : found) {
-    // An empty text sets nothing, as runtimes take it.
+    // An empty text sets nothing, as in runtimes.
     if (word.empty() && llvm::is_contained(words, "NOTSET"))
       continue;
-    // Activations are told in any case.
+    // Activations are compared without regard to case.
     bool isKnown = llvm::any_of(words, [&](StringRef known) {
       return attribute->strings_size() ? known.equals_insensitive(word)
                                        : known == word;
@@ -168,11 +168,11 @@ LogicalResult RuleChecker::checkNumber(const ValueRule &rule) {
 
 LogicalResult RuleChecker::checkAxis(const ValueRule &rule) {
   std::optional<int64_t> rank = getRank(rule.operand);
-  // Of a scale for everything an axis says nothing.
+  // The axis is not used if there is a single scale for all elements.
   if (!rank || (rule.least && getRank(rule.least).value_or(0) == 0))
     return success();
   int64_t most = *rank - 1 + rule.most;
-  // What is done along the only axis is done to a scalar, too.
+  // A scalar is treated like a tensor with a single axis.
   if (*rank == 0)
     most = std::max<int64_t>(most, 0);
   int64_t least = std::min<int64_t>(-*rank, *rank ? 0 : -1);
@@ -213,7 +213,7 @@ LogicalResult RuleChecker::checkLength(int64_t found, int64_t expected,
                  << ", found " << found;
 }
 
-/// Where a result may have the type that a schema says.
+/// Checks that a result may have the type that the attribute names.
 LogicalResult RuleChecker::checkElementType() {
   int64_t number = attribute->i();
   auto kind = ElementKind(number);
@@ -221,7 +221,7 @@ LogicalResult RuleChecker::checkElementType() {
   const FormalParameter *output = schema.getOutput(0);
   if (isKnown && output && schema.typesOf(*output).containsTensor(kind))
     return success();
-  // Of types that this build does not know nothing is known.
+  // Types that this build does not know are not checked.
   if (!isKnown && number > 0 && number <= INT_MAX &&
       ::onnx::TensorProto::DataType_IsValid(int(number)))
     return success();
@@ -260,7 +260,7 @@ LogicalResult RuleChecker::checkOneOf(const ValueRule &rule) {
 LogicalResult RuleChecker::checkDivides(const ValueRule &rule) {
   std::optional<int64_t> size = getSize(rule.operand, unsigned(rule.least));
   bool isSquared = rule.most == 2;
-  // Sizes that are too big to be squared divide nothing.
+  // Sizes that are too big to be squared cannot divide anything.
   int64_t divisor = attribute->i();
   if (isSquared && divisor <= UINT16_MAX)
     divisor *= divisor;
@@ -282,7 +282,7 @@ LogicalResult RuleChecker::checkKernel(const ValueRule &rule) {
   return success();
 }
 
-/// Each letter of an equation stands for one size; size 1 fits every other.
+/// Checks an equation: each letter is one size; size 1 fits every other size.
 LogicalResult RuleChecker::checkEquation() {
   std::string dense = attribute->s();
   llvm::erase(dense, ' ');
@@ -290,7 +290,7 @@ LogicalResult RuleChecker::checkEquation() {
   StringRef(dense).split("->").first.split(terms, ',');
   int64_t sizes[256] = {};
   for (auto [operand, term] : llvm::enumerate(terms)) {
-    // Of what an ellipsis stands for ONNX's inference takes care.
+    // ONNX's inference checks dimensions covered by an ellipsis.
     if (term.contains('.') || getRank(operand) != int64_t(term.size()))
       continue;
     for (auto [dim, letter] : llvm::enumerate(term)) {
@@ -314,13 +314,13 @@ LogicalResult RuleChecker::checkCount() {
                  << ", the number of outputs, found " << attribute->i();
 }
 
-/// How many directions a recurrent node has.
+/// The number of directions of a recurrent node.
 static int64_t countDirections(const Proto *direction) {
   return direction && direction->s() == "bidirectional" ? 2 : 1;
 }
 
-/// Whether the attribute is of the type that the rule is about: another is the
-/// verifier's to refuse, or that of another version.
+/// True if the attribute has the type that the rule expects. Other types are
+/// refused by the verifier, or belong to another version.
 static bool isAbout(ValueRule::Kind kind, const Proto &attribute) {
   switch (kind) {
   case ValueRule::Equation:
@@ -348,7 +348,7 @@ LogicalResult RuleChecker::check(const ValueRule &rule) {
   attribute = find(rule.attribute);
   if (!attribute && rule.kind == ValueRule::Axes)
     attribute = makeDefault(rule.attribute);
-  // What a function's caller says is not known here.
+  // The value given by the caller of a function is unknown here.
   if (!attribute || attribute->has_ref_attr_name() ||
       !isAbout(rule.kind, *attribute))
     return success();
@@ -407,7 +407,7 @@ LogicalResult RuleChecker::check(const SizeRule &rule) {
         return success();
       factor = given->i();
     }
-  // Divided, not multiplied, so that nothing overflows.
+  // Division instead of multiplication avoids overflows.
   bool isEqual = factor > 0 && *size % factor == 0 && *size / factor == *other;
   if (isEqual)
     return success();
@@ -445,7 +445,7 @@ LogicalResult RuleChecker::checkSizes() {
 
 std::string whyValuesRefused(const Node &node, const OpSchema &schema,
                              ArrayRef<InferenceOperand> operands) {
-  // Rules are for the standard's own operators.
+  // Rules only exist for the standard's own operators.
   if (!schema.isONNX())
     return "";
   RuleChecker checker(node, schema, operands);

@@ -1,4 +1,4 @@
-//===- Deviations.cpp - What is wrong with a model, but harmless ----------===//
+//===- Deviations.cpp - Harmless faults of models -------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,18 +15,18 @@ namespace {
 
 struct Row {
   Deviation kind;
-  /// Behind the place: what is wrong, and why that does no harm. For who writes
-  /// the model so, see the comment of the row.
+  /// Messages following the location: the fault, and why it does no harm. The
+  /// comment of each row names the programs that write such models.
   StringLiteral wrong, harmless;
-  /// So common that a warning would tell nobody anything.
+  /// True for faults that are too common for a warning to be useful.
   bool isQuiet = false;
 };
 
 } // namespace
 
 static constexpr Row rows[] = {
-    // onnxruntime's offline optimizers and training graphs, hand-made models.
-    // The names say which order is meant.
+    // onnxruntime's offline optimizers and training graphs, and hand-made
+    // models. The names determine the intended order.
     {Deviation::UnsortedNodes, "reads what a node behind it defines",
      "nodes are put in order"},
     // Operators of runtimes, and experimental ones of early ONNX, in the
@@ -38,8 +38,8 @@ static constexpr Row rows[] = {
     {Deviation::UnknownFunction,
      "calls what is no function of the model, though its domain has others",
      "it is kept as an operator that a runtime knows"},
-    // onnxruntime itself leaves out the import of its own domains, which have
-    // one version.
+    // onnxruntime itself omits the import of its own domains, which have one
+    // version.
     {Deviation::RuntimeDomain, "is of a runtime's domain that is not imported",
      "the domain has one version"},
     // onnxruntime had these before ONNX had them, in the default domain.
@@ -57,12 +57,12 @@ static constexpr Row rows[] = {
     // Exporters that do no shape inference; ONNX's own helper functions.
     {Deviation::OpenShape, "does not say of what shape it is",
      "that is inferred", /*isQuiet=*/true},
-    // Models whose batch size was changed by hand, onnxruntime's training
-    // graphs: value_info of an earlier form of the model.
+    // Models whose batch size was changed by hand, and graphs of onnxruntime's
+    // training: value_info is that of an earlier form of the model.
     {Deviation::StaleShape, "is declared with another shape than it has",
      "the inferred one counts"},
     // Converters that write an unknown size as frameworks do. Other negative
-    // sizes mean nothing.
+    // sizes have no meaning.
     {Deviation::MinusOne, "is declared with a size of -1",
      "that size is unknown"},
     // tf2onnx and torch's TorchScript exporter name values of branches and
@@ -77,7 +77,7 @@ static constexpr Row rows[] = {
      "the field that is in use does"},
     // Hand-made models and subgraphs.
     {Deviation::UnnamedGraph, "has no name", "nothing refers to it"},
-    // What is left of nodes by pruning.
+    // Remains of nodes after pruning.
     {Deviation::IdleNode, "has neither inputs nor outputs",
      "it computes nothing"},
 };

@@ -1,14 +1,14 @@
-//===- Deviations.h - What is wrong with a model, but harmless --*- C++ -*-===//
+//===- Deviations.h - Harmless faults of models -----------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What known producers write against ONNX's rules, and what mp-opt understands
-// all the same: one list, in Deviations.cpp. A model gets one warning for each
-// kind that it has, unless the kind is everywhere; under --check=strict each is
-// an error.
+// Deviations from ONNX's rules in files of known producers that mp-opt
+// nevertheless understands. Deviations.cpp lists all of them. A model gets one
+// warning for each kind that it has, unless the kind is very common. With
+// --check=strict each is an error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,12 +47,12 @@ class Deviations {
 public:
   Deviations(mlir::Location loc, CheckLevel check) : loc(loc), check(check) {}
 
-  /// Notes that `where` ("node 'a' (Relu)") deviates. An error, and failure,
-  /// where the check is strict.
+  /// Records that `where` ("node 'a' (Relu)") deviates. Emits an error and
+  /// fails if the check is strict.
   mlir::LogicalResult add(Deviation kind, const llvm::Twine &where);
 
-  /// One warning for each kind that was noted: where it was first, and how
-  /// often.
+  /// Emits one warning per recorded kind, with the first location and the
+  /// count.
   void report();
 
 private:

@@ -169,7 +169,7 @@ LogicalResult LocalFunctions::check(Location loc) const {
 // The model's own fields
 //===----------------------------------------------------------------------===//
 
-/// What of a model came with which version of the IR.
+/// Checks that the IR version of the model supports a feature.
 static LogicalResult checkFeature(const ::onnx::ModelProto &model, bool isUsed,
                                   int64_t since, StringRef what, Location loc) {
   if (!isUsed || model.ir_version() >= since)
@@ -255,10 +255,10 @@ private:
 
   Location loc;
   const ::onnx::GraphProto &mainGraph;
-  /// Of the main graph, and of the algorithm at hand.
+  /// Initializers of the main graph, and of the current algorithm.
   llvm::StringMap<int32_t> initializers, own;
   int number = 0;
-  /// What is bound already, by any training_info.
+  /// Values that are already bound by any training_info.
   llvm::StringSet<> updated, initialized;
 };
 

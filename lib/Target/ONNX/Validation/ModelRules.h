@@ -22,11 +22,12 @@ class LocalFunctions {
 public:
   explicit LocalFunctions(const ::onnx::ModelProto &model);
 
-  /// The function that `node` calls; null if it is no call.
+  /// The function that `node` calls; null if it is not a call.
   const ::onnx::FunctionProto *lookup(const ::onnx::NodeProto &node) const;
-  /// There is a function of the node's domain and name, of some overload.
+  /// True if there is a function with the node's domain and name, for any
+  /// overload.
   bool hasName(const ::onnx::NodeProto &node) const;
-  /// There are functions in the domain.
+  /// True if there are functions in the domain.
   bool hasDomain(llvm::StringRef domain) const {
     return domains.contains(domain);
   }
@@ -46,19 +47,18 @@ private:
   llvm::StringSet<> domains;
 };
 
-/// Checks what the model says of itself: its IR version and what of the model
-/// that version has, and its metadata.
+/// Checks the IR version, the features that need it, and the metadata.
 mlir::LogicalResult checkModelFields(const ::onnx::ModelProto &model,
                                      mlir::Location loc,
                                      Deviations &deviations);
 
-/// Checks that training_info binds initializers to what its graphs compute.
+/// Checks that training_info binds initializers to values that its graphs
+/// compute.
 mlir::LogicalResult checkTrainingInfo(const ::onnx::ModelProto &model,
                                       mlir::Location loc);
 
-/// Checks that each node in `graph` that stands for gradients names values of
-/// the model, and has an operand or a result for each; `isValue` says what is
-/// one.
+/// Checks that each gradient node in `graph` names values of the model, and has
+/// an operand or result for each of them; `isValue` tests names.
 mlir::LogicalResult
 checkGradients(const ::onnx::GraphProto &graph, mlir::Location loc,
                llvm::function_ref<bool(llvm::StringRef)> isValue);

@@ -62,7 +62,7 @@ static LogicalResult checkVersion(const Node &node, const OpFamily &family,
     return success();
   if (!schema && isRuntimeOperator(family))
     return deviations.add(Deviation::RuntimeOperator, describeNode(node));
-  // What is withdrawn, but goes on in another version, means something.
+  // A version that is withdrawn, but has a successor, still has a meaning.
   if (schema && family.after(schema->since))
     return deviations.add(Deviation::WithdrawnVersion, describeNode(node));
   InFlightDiagnostic error = emitError();
@@ -75,7 +75,7 @@ static LogicalResult checkVersion(const Node &node, const OpFamily &family,
   return error;
 }
 
-/// An operator that nobody describes.
+/// Checks an operator that has no schema.
 static LogicalResult checkUnknown(const Node &node, StringRef domain,
                                   const NodeContext &context,
                                   Deviations &deviations,

@@ -1,4 +1,4 @@
-//===- NodeRules.h - What a node has to fulfil ------------------*- C++ -*-===//
+//===- NodeRules.h - Rules for nodes ----------------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,7 @@
 
 namespace mp {
 
-/// Where a node stands: what is imported and defined there.
+/// The context of a node: its imports and the functions defined there.
 struct NodeContext {
   const llvm::StringMap<int64_t> &opsets;
   const LocalFunctions &functions;
@@ -26,7 +26,7 @@ struct NodeContext {
 };
 
 /// Checks that the node's domain is imported, and that the opset has its
-/// operator; `family` describes it, unless nobody does.
+/// operator. `family` describes the operator; it may be missing.
 mlir::LogicalResult checkOperator(const ::onnx::NodeProto &node,
                                   const OpFamily *family,
                                   const NodeContext &context,
@@ -45,15 +45,16 @@ mlir::LogicalResult checkAttributeForm(const ::onnx::AttributeProto &attribute,
                                        Deviations &deviations,
                                        EmitErrorFn emitError);
 
-/// Checks what goes into the subgraphs of a standard node and what comes out.
-/// `names` are those of the attributes, a region each.
+/// Checks the inputs and outputs of a standard node's subgraphs. `names` are
+/// those of the attributes, one for each region.
 mlir::LogicalResult
 checkSubgraphs(const ::onnx::NodeProto &node, const OpSchema &schema,
                mlir::ValueRange operands, mlir::TypeRange results,
                llvm::ArrayRef<std::unique_ptr<mlir::Region>> regions,
                EmitErrorFn emitError);
 
-/// "node 'a'", or by its first output if it has no name, and its operator.
+/// Returns "node 'a'" with its operator; a node without a name is identified by
+/// its first output.
 std::string describeNode(const ::onnx::NodeProto &node, llvm::StringRef op);
 
 } // namespace mp

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The numbers in constant operands decide on sizes. ONNX's inference sees only
-// those of which neither sum nor product overflows, and trusts some of these;
-// the rows of lib/Operators say what the others have to be.
+// Constant operands determine sizes. ONNX's inference only sees numbers whose
+// sums and products do not overflow, and does not check all of these. The rows
+// of lib/Operators define the valid values of the others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -105,7 +105,7 @@ readIntegers(ArrayRef<InferenceOperand> operands, unsigned index) {
   return SmallVector<int64_t>(narrow.begin(), narrow.end());
 }
 
-/// Integers, too, as exactly as a double holds them.
+/// Reads floats or integers, as exactly as a double holds them.
 static std::optional<SmallVector<double>>
 readNumbers(ArrayRef<InferenceOperand> operands, unsigned index) {
   if (auto integers = readIntegers(operands, index))
@@ -125,8 +125,8 @@ readNumbers(ArrayRef<InferenceOperand> operands, unsigned index) {
 
 namespace {
 
-/// Holds the operands of one node against the rows of its operator. Each check
-/// gives what is wrong, or nothing.
+/// Checks the operands of one node against the rows of its operator. Each check
+/// returns an error text, or an empty one.
 class OperandChecker {
 public:
   OperandChecker(const Node &node, const OpSchema &schema,
@@ -152,7 +152,7 @@ private:
                ? dyn_cast<RankedTensorType>(operands[index].type)
                : RankedTensorType();
   }
-  /// Of operand `operand`: what was expected, and what was found.
+  /// Formats an error of operand `operand`: the expected and the found value.
   template <typename T> std::string refuse(const Twine &expected, T found) {
     std::string text;
     llvm::raw_string_ostream os(text);
@@ -170,7 +170,7 @@ private:
   const Node &node;
   const OpSchema &schema;
   ArrayRef<InferenceOperand> operands;
-  /// The one that the rule at hand is about.
+  /// The operand of the current rule.
   unsigned operand = 0;
 };
 
@@ -201,7 +201,7 @@ std::string OperandChecker::checkAxes() {
   int64_t rank = type.getRank();
   llvm::SmallBitVector seen{unsigned(rank)};
   for (int64_t axis : *axes) {
-    // What is done along the only axis is done to a scalar, too.
+    // A scalar is treated like a tensor with a single axis.
     if (rank == 0 && (axis == 0 || axis == -1))
       continue;
     if (axis < -rank || axis >= rank)
@@ -234,7 +234,7 @@ std::string OperandChecker::checkCount() {
       return "";
   for (auto [index, size] : llvm::enumerate(*sizes)) {
     bool isCopied = size == 0 && !(keepsZeros && keepsZeros->i());
-    // What is to be inferred is ONNX's to judge.
+    // Sizes to be inferred are checked by ONNX.
     if (size < 0 || (isCopied && int64_t(index) >= type.getRank()))
       return "";
     if (grow(found, isCopied ? type.getDimSize(unsigned(index)) : size))
@@ -267,8 +267,9 @@ std::string OperandChecker::checkShape(const OperandRule &rule) {
   return refuse("sizes of at most 2^48 elements in all", listSizes(*sizes));
 }
 
-/// The sizes that a constant gives to a result, together with those of operand
-/// 0: as ONNX's inference would, which sees no huge numbers.
+/// Checks the sizes that constant operands, together with those of operand 0,
+/// give to a result, as ONNX's inference would, which does not see huge
+/// numbers.
 std::string OperandChecker::checkResult(const OperandRule &rule) {
   if (std::string wrong = checkIntegers(rule); !wrong.empty())
     return wrong;
@@ -276,7 +277,7 @@ std::string OperandChecker::checkResult(const OperandRule &rule) {
   auto numbers = readIntegers(operands, operand);
   size_t rank = type ? size_t(type.getRank()) : 0;
   bool isPad = rule.kind == OperandRule::Pads;
-  // Pads of some axes only have these in a later operand.
+  // Pads for some of the axes have these in a later operand.
   if (!type || !numbers || numbers->size() != (isPad ? 2 * rank : rank))
     return "";
   SmallVector<int64_t> sizes(type.getShape());
@@ -305,7 +306,7 @@ std::string OperandChecker::checkNotZero() {
 }
 
 std::string OperandChecker::checkScales() {
-  // Another version may have another operand in this place.
+  // Another version may have another operand at this index.
   if (schema.getInput(operand)->name != "scales")
     return "";
   auto numbers = readNumbers(operands, operand);
@@ -323,7 +324,7 @@ std::string OperandChecker::checkScales() {
   return "";
 }
 
-/// Start, limit and step of a sequence.
+/// Checks start, limit and step of a sequence.
 std::string OperandChecker::checkSteps() {
   auto start = readNumbers(operands, 0), limit = readNumbers(operands, 1),
        step = readNumbers(operands, 2);
@@ -340,7 +341,7 @@ std::string OperandChecker::checkSteps() {
 }
 
 std::string OperandChecker::check(const OperandRule &rule) {
-  // An earlier version may have had an attribute in its place.
+  // An earlier version may have had an attribute instead.
   if (schema.since < rule.since || !schema.getInput(rule.operand))
     return "";
   operand = rule.operand;

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A subgraph takes what its node gives it and gives what the node yields: as
-// many values, of the same types but for their shapes. What is in the way of
-// that comes from the standard's text on If, Loop, Scan and SequenceMap.
+// The inputs and results of a subgraph must match those of its node in number
+// and in type, except for shapes. The exceptions to this follow the standard's
+// text on If, Loop, Scan and SequenceMap.
 //
 //===----------------------------------------------------------------------===//
 
@@ -88,8 +88,8 @@ Region *SubgraphChecker::findRegion(StringRef name) const {
   return nullptr;
 }
 
-/// Types that can be held against each other. What is optional may become what
-/// it holds.
+/// True for types that can be compared. An optional value may become its
+/// content.
 static bool isComparable(Type type) {
   if (auto sequence = dyn_cast<SequenceType>(type))
     return isComparable(sequence.getElementType());
@@ -120,7 +120,7 @@ LogicalResult SubgraphChecker::checkSame(Type lhs, const Twine &left, Type rhs,
                      << " has type " << rhs;
 }
 
-/// A condition or a count: one number, a scalar or not.
+/// Checks a condition or a count: one number, scalar or not.
 LogicalResult SubgraphChecker::checkOneElement(Type type, const Twine &what,
                                                Type element) {
   auto tensor = dyn_cast<TensorType>(type);
@@ -233,7 +233,7 @@ LogicalResult SubgraphChecker::checkScanAttributes(int64_t scanned,
 }
 
 LogicalResult SubgraphChecker::checkScan() {
-  // The first version takes the lengths of its sequences first.
+  // The first version has the lengths of its sequences as first operand.
   ValueRange values = schema.since < 9 ? operands.drop_front() : operands;
   const Proto *count = find("num_scan_inputs");
   if (count->has_ref_attr_name())
@@ -271,7 +271,7 @@ LogicalResult SubgraphChecker::checkSequenceMap() {
 }
 
 LogicalResult SubgraphChecker::check() {
-  // What is missing is for the verifier to name.
+  // Missing parts are reported by the verifier.
   for (const AttributeSchema &attribute : schema.attributes)
     if (attribute.required &&
         (attribute.kind == "GRAPH" ? !findGraph(attribute.name)

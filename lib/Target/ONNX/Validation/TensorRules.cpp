@@ -1,4 +1,4 @@
-//===- TensorRules.cpp - What data a tensor has to have -------------------===//
+//===- TensorRules.cpp - Rules for data of tensors ------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,22 +15,22 @@ using Tensor = ::onnx::TensorProto;
 namespace mp {
 
 //===----------------------------------------------------------------------===//
-// Where the elements of a type are
+// Storage of element types
 //===----------------------------------------------------------------------===//
 
 namespace {
 
 enum class Field { None, Float, Int32, Int64, Double, UInt64, String };
 
-/// How elements are stored, by their type.
+/// The storage of elements, by their type.
 struct Storage {
   Field field = Field::None;
-  /// Bits of an element in raw data; 0 where there must be none.
+  /// Bits of an element in raw data; 0 if raw data are not allowed.
   unsigned bits = 0;
   /// Entries of the typed field for `perEntries` elements.
   unsigned entries = 1;
   unsigned perEntries = 1;
-  /// Entries of the typed field lie between these.
+  /// Bounds of entries of the typed field.
   int64_t least = INT64_MIN, most = INT64_MAX;
 };
 
@@ -124,7 +124,7 @@ std::optional<uint64_t> getDataSize(int32_t dataType, uint64_t count) {
 FailureOr<uint64_t>
 countElements(const google::protobuf::RepeatedField<int64_t> &dims,
               EmitErrorFn emitError) {
-  // No more elements than memory could ever hold.
+  // An upper bound for any memory.
   constexpr uint64_t limit = uint64_t(1) << 48;
   uint64_t elements = 1;
   for (int64_t dim : dims) {
@@ -140,7 +140,7 @@ countElements(const google::protobuf::RepeatedField<int64_t> &dims,
 // Dense tensors
 //===----------------------------------------------------------------------===//
 
-/// The places where `tensor` has data of its own.
+/// The fields in which `tensor` has its own data.
 static SmallVector<StringRef> findData(const Tensor &tensor) {
   SmallVector<StringRef> places;
   if (!tensor.raw_data().empty())
@@ -156,8 +156,8 @@ static LogicalResult checkEntries(const Tensor &tensor, const Storage &storage,
   uint64_t found = countEntries(tensor, storage.field);
   uint64_t expected =
       llvm::divideCeil(elements, storage.perEntries) * storage.entries;
-  // Of narrow elements an entry holds as many as a byte, or as four; or one,
-  // as ONNX's text parser writes them.
+  // An entry of narrow elements holds as many of them as one byte or four bytes
+  // do, or a single one, as written by ONNX's text parser.
   uint64_t dense = llvm::divideCeil(elements, storage.perEntries * 4);
   bool isNarrow =
       storage.perEntries > 1 && (found == dense || found == elements);
@@ -187,7 +187,7 @@ LogicalResult checkTensorData(const Tensor &tensor,
   if (failed(elements))
     return failure();
   Storage storage = getStorage(tensor.data_type());
-  // Of a type that a later ONNX may add nothing is known.
+  // Types of a later ONNX are not checked.
   if (storage.field == Field::None || tensor.has_segment())
     return success();
   SmallVector<StringRef> places = findData(tensor);
@@ -198,7 +198,7 @@ LogicalResult checkTensorData(const Tensor &tensor,
   if (places.size() > 1)
     return emitError() << "expected data in one place, found some in "
                        << places[0] << " and in " << places[1];
-  // What lies in another file is for who reads it to measure.
+  // The size of data in another file is checked by its reader.
   if (places.empty() && tensor.data_location() == Tensor::EXTERNAL)
     return success();
   StringRef place = places.empty() ? StringRef() : places.front();
@@ -229,7 +229,7 @@ LogicalResult checkTensorData(const Tensor &tensor,
 // Sparse tensors
 //===----------------------------------------------------------------------===//
 
-/// The indices, one for each value, or coordinates, a row for each.
+/// The indices: one for each value, or a row of coordinates for each.
 static SmallVector<int64_t> readIndices(const Tensor &indices) {
   if (!indices.has_raw_data())
     return {indices.int64_data().begin(), indices.int64_data().end()};
@@ -238,8 +238,8 @@ static SmallVector<int64_t> readIndices(const Tensor &indices) {
   return read;
 }
 
-/// The one number that stands for row `number` of coordinates; absent if one of
-/// them is out of range.
+/// The linear index of row `number` of coordinates; absent if one of them is
+/// out of range.
 static std::optional<int64_t>
 flatten(ArrayRef<int64_t> row,
         const google::protobuf::RepeatedField<int64_t> &dims) {
@@ -260,7 +260,7 @@ static LogicalResult checkIndices(const ::onnx::SparseTensorProto &sparse,
   if (indices.data_type() != Tensor::INT64)
     return error() << "expected int64, found "
                    << getElementKindName(ElementKind(indices.data_type()));
-  // What lies outside of the message is read nowhere.
+  // Data outside of the message are not read.
   if (indices.has_data_location())
     return success();
   if (failed(checkTensorData(indices, std::nullopt, error)))

@@ -1,4 +1,4 @@
-//===- TensorRules.h - What data a tensor has to have -----------*- C++ -*-===//
+//===- TensorRules.h - Rules for data of tensors ----------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,8 +12,8 @@
 
 namespace mp {
 
-/// How many elements tensors of these dimensions have; fails at dimensions
-/// that no tensor has.
+/// The number of elements of tensors with these dimensions. Fails if the
+/// dimensions are invalid.
 mlir::FailureOr<uint64_t>
 countElements(const google::protobuf::RepeatedField<int64_t> &dims,
               EmitErrorFn emitError);
@@ -22,15 +22,16 @@ countElements(const google::protobuf::RepeatedField<int64_t> &dims,
 /// are narrow; absent for types without a fixed size.
 std::optional<uint64_t> getDataSize(int32_t dataType, uint64_t count);
 
-/// Fails unless the data of `tensor` are in one place, the one for its type,
-/// and are as many as its dimensions say. `outside` is the size of data that
-/// are not in the tensor itself: of an external file, or cut out by import.
+/// Fails unless the data of `tensor` are in exactly one field, which must be
+/// the one for its type, and match its dimensions. `outside` is the size of
+/// data that are not in the tensor itself, but in an external file or cut out
+/// by import.
 mlir::LogicalResult checkTensorData(const ::onnx::TensorProto &tensor,
                                     std::optional<uint64_t> outside,
                                     EmitErrorFn emitError);
 
-/// The same of a sparse tensor whose data are all in place; its indices have to
-/// be in order and within its dimensions.
+/// Checks a sparse tensor whose data are all in the message. Its indices must
+/// be sorted and within its dimensions.
 mlir::LogicalResult checkSparseTensor(const ::onnx::SparseTensorProto &tensor,
                                       EmitErrorFn emitError);
 

@@ -177,8 +177,8 @@ LogicalResult InterfaceChecker::checkInput(const ::onnx::ValueInfoProto &info,
                                            int index) {
   if (failed(checkNamed(info, "input", index)))
     return failure();
-  // Of subgraphs, and of training steps, it is what the node or the caller
-  // gives.
+  // Inputs of subgraphs and training steps have the types of the node's or
+  // caller's values, so their declarations may be incomplete.
   if (failed(checkType(info.type(), place == GraphPlace::Main, [&] {
         return emitError(loc) << "graph input '" << info.name() << "': ";
       })))
@@ -187,7 +187,7 @@ LogicalResult InterfaceChecker::checkInput(const ::onnx::ValueInfoProto &info,
                     deviations);
 }
 
-/// Whether the type does not say what its elements are, or which shape it has.
+/// True if the element type is missing, and true if the shape is missing.
 static std::pair<bool, bool> findOpen(const TypeProto &type) {
   auto ask = [](const auto &tensor) {
     return std::pair(!tensor.elem_type(), !tensor.has_shape());

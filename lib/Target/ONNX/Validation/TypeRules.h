@@ -13,14 +13,14 @@
 
 namespace mp {
 
-/// Fails where `type` is none that ONNX has: an unknown element type, a map
-/// whose keys are no integers or strings. What it leaves open is no error,
-/// unless it `isComplete`.
+/// Fails if `type` does not exist in ONNX: an unknown element type, or a map
+/// whose keys are neither integers nor strings. Missing parts are an error only
+/// if `isComplete`.
 mlir::LogicalResult checkType(const ::onnx::TypeProto &type, bool isComplete,
                               EmitErrorFn emitError);
 
-/// Fails where a type declares a size below 0, or too many elements; `what` is
-/// declared with it. The size -1 is a deviation.
+/// Fails if a type declares a size below 0 or too many elements; `what` is the
+/// name of the value in messages. The size -1 is a deviation.
 mlir::LogicalResult checkSizes(const ::onnx::TypeProto &type,
                                const llvm::Twine &what, mlir::Location loc,
                                Deviations &deviations);

@@ -12,27 +12,27 @@
 
 namespace mp {
 
-/// What speaks against a node's attributes, or the sizes of its operands, by
-/// the rules of its operator; empty if nothing does.
+/// The error in a node's attributes or in the sizes of its operands, by the
+/// rules of its operator; empty if there is none.
 std::string whyValuesRefused(const ::onnx::NodeProto &node,
                              const OpSchema &schema,
                              llvm::ArrayRef<InferenceOperand> operands);
 
-/// What speaks against its operands alone: their ranks, and the numbers in
-/// those that are constant.
+/// The error in its operands alone: in their ranks, or in the elements of
+/// constant operands.
 std::string whyOperandsRefused(const ::onnx::NodeProto &node,
                                const OpSchema &schema,
                                llvm::ArrayRef<InferenceOperand> operands);
 
-/// As many elements as a tensor may have.
+/// The maximum number of elements of a tensor.
 inline constexpr int64_t maxElements = int64_t(1) << 48;
 
-/// Whether a tensor of these sizes has more than that. Sizes below 0 are
-/// unknown, and count 1.
+/// True if a tensor of these sizes has more than that. Sizes below 0 are
+/// unknown, and count as 1.
 bool hasTooManyElements(llvm::ArrayRef<int64_t> sizes);
 
-/// What speaks against a type that a node gives to a result: sizes that are
-/// negative, or too big together.
+/// The error in a result type given by a node: negative sizes, or sizes that
+/// are too big together.
 std::string whySizesRefused(const ::onnx::TypeProto &type);
 
 } // namespace mp
