@@ -43,7 +43,7 @@ class Case:
     batch: dict
     # The class of torch_models.py and its arguments.
     module: tuple = None
-    # Of onnxruntime-training.
+    # The folder of onnxruntime-training's artifacts.
     artifacts: pathlib.Path = None
 
     @property

@@ -46,7 +46,7 @@ onnxruntime.InferenceSession(
 """
 
 
-# Peers; each runs in a process of its own (`--convert`) -------------------
+# Peers; each runs in its own process (`--convert`) --------------------------
 
 
 def with_onnxruntime(job):

@@ -30,7 +30,7 @@ import cases
 import image_networks
 import turns
 
-# How to install a peer; each has an environment of its own.
+# The packages of each peer, and the environment that they are installed in.
 PEERS = {
     "onnxruntime-training": (
         "venv-training", "--no-deps -r scripts/requirements-training.txt"
@@ -51,7 +51,7 @@ TORCH = [
     ("compiled fp32", True, False),
     ("compiled autocast", True, True),
 ]
-# Of networks for images, measured in both layouts.
+# The layouts of image networks; both are measured.
 LAYOUTS = {"": False, ", channels last": True}
 
 

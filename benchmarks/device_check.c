@@ -40,7 +40,7 @@ typedef struct {
   char name[maxName + 8], library[maxName], prefix[maxName];
   int calls, numRecords;
   Record records[maxRecords];
-  // Bytes and operations of a call, and what it takes at least; 0: not known.
+  // Bytes and operations of a call, and its least time; 0 if unknown.
   double bytes, flops, floorH100, floorH200;
   int launches;
   // Inputs that the first call fills: 1 uniform, 2 constant.
@@ -119,7 +119,7 @@ static void openLibrary(const char *folder) {
   entry.fillValue = allocate(entry.interface->num_inputs * sizeof(float));
 }
 
-/// Where the data of an input are that the last call before had.
+/// The offset of an input's data in the last earlier call that has them.
 static long findGiven(int place) {
   for (int i = entry.numRecords - 1; i >= 0; --i)
     if (!entry.records[i].isExpected && entry.records[i].place == place)
@@ -205,9 +205,9 @@ static void readBytes(const Record *r, void *to) {
 
 //===-- Comparing --------------------------------------------------------===//
 
-/// How far `found` is off: the largest difference relative to the largest
-/// expected value (max), the same of root mean squares (rms), or whether bits
-/// differ (exact). Infinite where only one of two values is finite.
+/// The error of `found`: the largest difference relative to the largest
+/// expected value (max), the same for root mean squares (rms), or whether bits
+/// differ (exact). Infinite if only one of two values is finite.
 static double errorOf(const Record *r, const void *found,
                       const void *expected) {
   if (!strcmp(r->measure, "exact"))
@@ -234,7 +234,7 @@ static double errorOf(const Record *r, const void *found,
 //===-- Calling ----------------------------------------------------------===//
 
 typedef struct {
-  // By their places; outputs have room for all calls, one after another.
+  // Indexed by input or output; outputs are reused by all calls.
   mp_tensor *inputs, *outputs;
   void **filled, **given, **room;
 } Buffers;
@@ -260,8 +260,8 @@ static Buffers makeBuffers(void) {
   return b;
 }
 
-/// What the call takes: states stay on the device, so that they are given at
-/// first, if at all, and asked for in the end.
+/// Sets the inputs and outputs of a call. States stay on the device: they are
+/// given in the first call, if at all, and requested in the last.
 static void prepare(Buffers *b, int call) {
   const mp_interface *in = entry.interface;
   memset(b->inputs, 0, in->num_inputs * sizeof(mp_tensor));
@@ -289,7 +289,7 @@ static void prepare(Buffers *b, int call) {
       b->outputs[i].data = b->room[i];
 }
 
-/// FNV-1a, of all outputs that a call was asked for.
+/// FNV-1a hash of all outputs that a call has requested.
 static uint64_t hashOutputs(const Buffers *b, uint64_t hash) {
   const mp_interface *in = entry.interface;
   for (int i = 0; i < in->num_outputs; ++i) {
@@ -302,7 +302,7 @@ static uint64_t hashOutputs(const Buffers *b, uint64_t hash) {
 
 typedef struct {
   int code;
-  // The worst error as a part of its bound, and where that was.
+  // The worst error relative to its bound, and its place.
   double error, bound, worst;
   int call;
   const char *where;
@@ -355,8 +355,9 @@ static int compareDoubles(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/// The median of whole calls, with the copies of inputs and of outputs that are
-/// no states; of the first call's inputs again and again. Negative: failed.
+/// The median time of whole calls, including the copies of inputs and of
+/// outputs that are not states. All calls have the first call's inputs.
+/// Negative if a call failed.
 static double timeCalls(Buffers *b, double seconds, double *least, int *count) {
   static double times[maxTimes];
   prepare(b, 0);
@@ -515,7 +516,7 @@ static int checkEntry(double seconds, const char *results, int isOnce) {
   return finish(results, &r, "right", right);
 }
 
-/// Says what the driver and its first device are.
+/// Prints the driver and its first device.
 static int showDevice(void) {
   void *library = dlopen("libcuda.so.1", RTLD_NOW);
   if (!library)

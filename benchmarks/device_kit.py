@@ -210,7 +210,7 @@ def wide_entries(tools):
     model = onnx.parser.parse_model(HEAD + text)
     random = np.random.default_rng(0)
     for name in ("x", "w"):
-        # Only how wide they spread is kept: see take_defaults.
+        # Only the spread of the values is kept, see take_defaults.
         values = random.standard_normal((size, size), np.float32)
         model.graph.initializer.append(onnx.numpy_helper.from_array(values, name))
     source = tools["work"] / "wide.onnx"
@@ -298,7 +298,7 @@ def take_defaults(path):
                 or array.nbytes < 256):
             kept.append(tensor)
             continue
-        # Scales of normalizations around zero would hide what is in front.
+        # Scales of normalizations near zero would hide the layers before them.
         if np.ptp(array) == 0 or tensor.name.endswith("_scale"):
             value = float(array.flat[0]) if np.ptp(array) == 0 else 1.0
             fills.append((tensor.name, "constant", value))
@@ -489,7 +489,7 @@ def main():
     (arguments.kit / "torch.json").write_text(json.dumps(torch_cases(tools)))
     version = run(arguments.mp_opt, "--version").strip().splitlines()[0]
     (arguments.kit / "version").write_text(version + "\n")
-    # Last, so that a kit that has it is whole.
+    # The list is written last: a kit that has it is complete.
     (arguments.kit / "entries.list").write_text("".join(made))
     whole = arguments.kit.resolve()
     shutil.make_archive(str(whole), "gztar", whole.parent, whole.name)

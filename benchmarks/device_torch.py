@@ -28,7 +28,7 @@ def make_batch(spec, device):
     batch = {}
     for name, (shape, dtype, end) in spec.items():
         if name.endswith("mask"):
-            # That keeps all: zeros that are added, or BERT's ones.
+            # The mask keeps everything: zeros to be added, or ones for BERT.
             batch[name] = torch.full(shape, end - 1, dtype=getattr(torch, dtype))
         elif dtype.startswith("int"):
             batch[name] = torch.randint(0, end, shape, generator=random)

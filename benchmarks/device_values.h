@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-// As in the headers that `mp-opt --emit=lib` writes.
+// The same types as in the headers that `mp-opt --emit=lib` writes.
 typedef struct {
   void *data;
   int64_t *sizes;
@@ -43,7 +43,7 @@ static double halfToDouble(uint16_t bits) {
   return bits & 0x8000 ? -value : value;
 }
 
-/// An element, whatever its type is.
+/// The value of an element of any type.
 static double at(const void *data, int type, long i) {
   uint32_t bits;
   float single;
@@ -78,8 +78,8 @@ static double at(const void *data, int type, long i) {
   }
 }
 
-/// Numbers in [-scale, scale), by their place alone. device_kit.py has the
-/// same.
+/// Numbers in [-scale, scale) that only depend on their place. device_kit.py
+/// has the same function.
 static void fillUniform(float *values, long count, float scale) {
   for (long i = 0; i < count; ++i) {
     uint32_t x = (uint32_t)i * 2654435761u + 12345u;

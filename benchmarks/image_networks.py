@@ -33,7 +33,7 @@ NETWORKS = {
     "inception_v3": ("torchvision", 299),
     "deeplabv3_mobilenet_v3_large": ("torchvision", 224),
 }
-# Those whose training steps are measured, on images of TRAIN_PIXELS.
+# Networks whose training steps are measured, on images of TRAIN_PIXELS.
 TRAINED = [
     "mobilenetv3_large_100", "efficientnet_b0", "resnet50", "convnext_tiny",
     "densenet121",

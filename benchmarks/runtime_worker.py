@@ -128,7 +128,7 @@ class OnnxRuntimeTraining(OnnxRuntimeStep):
             job["optimizer"], state, device, options
         )
         self.optimizer.set_learning_rate(job["learning_rate"])
-        # The loss names its own input, "labels" or "target", behind the rest.
+        # The loss names its own input, "labels" or "target", after all others.
         names = [*self.module.input_names(True)[:-1], "labels"]
         self.batches = [
             [batch[n] for n in names] for batch in load_batches(job)
@@ -214,7 +214,8 @@ class Iree:
         from iree.compiler import tools
 
         text = job["model"] + f".{os.getpid()}.mlir"
-        # Not resolved: a link's own folder is the virtual environment's.
+        # The path is not resolved: a link's folder is the virtual
+        # environment's.
         tool = pathlib.Path(sys.executable).parent / "iree-import-onnx"
         subprocess.run(
             [tool, job["model"], "-o", text, "--opset-version", "17"],
@@ -291,7 +292,7 @@ def main():
     parser.add_argument("job", metavar="JOB.json")
     with open(parser.parse_args().job, encoding="utf-8") as file:
         job = json.load(file)
-    # What libraries print goes to stderr.
+    # Output of libraries goes to stderr.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     kind = KINDS[job["kind"]]

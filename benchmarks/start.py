@@ -30,14 +30,14 @@ import make_models
 import numpy as np
 import turns
 
-# Of mp-run: the batch, and whether it is the step that runs.
+# Models for mp-run: the batch size, and whether the training step is run.
 MODELS = {"encoder12n": (8, True), "resnet18": (1, False)}
 CASES = ("version", "convert", *MODELS)
 
 
 def measure(command):
     """CPU seconds, faults, resident bytes and seconds of the call, if any."""
-    # Files, since nobody reads pipes while wait4 waits.
+    # Output goes to files, since pipes are not read during wait4.
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(
             list(map(str, command)), stdout=out, stderr=err

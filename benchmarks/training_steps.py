@@ -25,7 +25,7 @@ import cases
 import turns
 
 MODELS = cases.MODELS / "train"
-# As onnxruntime's AdamWOptimizer in the stored optimizer models.
+# The same as onnxruntime's AdamWOptimizer in the stored optimizer models.
 OPTIMIZER = "adamw:eps=1e-6,mode=1"
 RATE = 1e-3
 

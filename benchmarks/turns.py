@@ -20,7 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 CACHE = pathlib.Path(
     os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")
 )
-# What still runs of the last block (threads that wait busily) ends meanwhile.
+# A pause in which busy-waiting threads of the last block end.
 PAUSE_SECONDS = 0.05
 LEAST_CALLS, MOST_CALLS = 3, 10000
 

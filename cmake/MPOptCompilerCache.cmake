@@ -1,6 +1,6 @@
-# ccache, where it is and nothing else launches compilers. Objects are found
-# again for copies of this folder that lie elsewhere, and what is precompiled
-# may be used.
+# Uses ccache if it is installed and no other compiler launcher is set. Objects
+# are shared between copies of this folder in other places, and precompiled
+# headers may be used.
 find_program(MPOPT_CCACHE ccache)
 if(MPOPT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER

@@ -1,6 +1,6 @@
 # Builds for clang's sanitizers: MPOPT_SANITIZE="address,undefined" or "thread".
-# libMLIR, libLLVM and libprotobuf are Debian's and not instrumented; what
-# follows from that is said where it is dealt with, here and in
+# libMLIR, libLLVM and libprotobuf are Debian's and not instrumented; the
+# consequences are described where they are handled, here and in
 # fuzz/SanitizerDefaults.cpp.
 set(MPOPT_SANITIZE "" CACHE STRING
     "sanitizers to build with, in the words of clang's -fsanitize")
@@ -12,8 +12,8 @@ if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
                       "${CMAKE_CXX_COMPILER_ID}: set CMAKE_CXX_COMPILER")
 endif()
 
-# vptr asks for type information of every object that is called; LLVM's own
-# classes compare theirs by address, across libraries that hide it.
+# vptr needs type information of every called object; LLVM's own classes compare
+# theirs by address, across libraries that hide it.
 set(flags -fsanitize=${MPOPT_SANITIZE} -fno-sanitize=vptr
           -fno-sanitize-recover=all)
 add_compile_options(${flags} -O1 -gline-tables-only -fno-omit-frame-pointer)

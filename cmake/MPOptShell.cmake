@@ -1,7 +1,7 @@
-# What shells know of the programs: man pages and completion, both made by
-# running them, in share/ of the build and of what is installed.
+# Support for shells: man pages and completion, both made by running the
+# programs, in share/ of the build and of the installation.
 
-# What man pages are of. Of debian/changelog of the package, too.
+# The date of man pages, and of debian/changelog in the package.
 set(MPOPT_DATE 2026-11-28)
 
 set(MPOPT_COMPLETION_bash bash-completion/completions/@PROGRAM@)
@@ -46,7 +46,7 @@ function(mp_install_man_page file)
           COMPONENT programs)
 endfunction()
 
-# Programs with sanitizers are for tests alone, and they run slowly.
+# Programs with sanitizers are for tests only, and they run slowly.
 if(MPOPT_SANITIZE)
   return()
 endif()

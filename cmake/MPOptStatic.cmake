@@ -1,12 +1,12 @@
-# The programs hold what they use of MLIR and LLVM: the dynamic linker's work on
-# libMLIR.so and libLLVM.so would be more than half of a small model's time.
-# The plugin for mlir-opt uses the libraries of its host, and programs that only
-# tests run are linked faster with them. Types and passes are known by the
-# addresses of their names, so that a process must have one MLIR: mp_link takes
-# either the archives or the shared libraries, by the property MPOPT_STATIC of
-# the program at the end.
+# The programs contain the parts of MLIR and LLVM that they use: the dynamic
+# linker's work on libMLIR.so and libLLVM.so would be more than half of a small
+# model's time. The plugin for mlir-opt uses the libraries of its host, and
+# programs that only tests run are linked faster with them. Types and passes are
+# identified by the addresses of their names, which requires a single MLIR in a
+# process: mp_link takes either the archives or the shared libraries, depending
+# on the property MPOPT_STATIC of the final program.
 
-# What is no part of libMLIR.so, or comes with a main of its own.
+# The archives, except those that are not part of libMLIR.so or have a main.
 get_property(archives GLOBAL PROPERTY MLIR_ALL_LIBS)
 list(APPEND archives ${LLVM_AVAILABLE_LIBS})
 list(FILTER archives EXCLUDE REGEX "^MLIR(CAPI|Test|MlirOptMain)|^LLVMFuzzerCLI")
@@ -37,8 +37,8 @@ if(MPOPT_STATIC AND NOT MPOPT_STATIC_DEFAULT)
                       "zlib and zstd, and no sanitizers")
 endif()
 
-# GNU ld, which takes a minute for the archives and lld seconds, is what is left
-# where there is no lld.
+# lld links the archives in seconds; GNU ld, which takes a minute, is the
+# fallback.
 find_program(MPOPT_LLD ld.lld HINTS ${LLVM_TOOLS_BINARY_DIR} NO_DEFAULT_PATH)
 if(MPOPT_LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_link_options(--ld-path=${MPOPT_LLD})
@@ -55,8 +55,8 @@ if(MPOPT_STATIC)
     ${MPOPT_STATIC_ZSTD} ${MPOPT_STATIC_ZLIB} Threads::Threads ${CMAKE_DL_LIBS})
 endif()
 
-# mp_static_choice(RESULT NAME STATIC): what stands for the library NAME where
-# a program may be static, STATIC being what such a program takes instead.
+# mp_static_choice(RESULT NAME STATIC): a generator expression that is STATIC
+# for programs that are linked statically, and the library NAME for all others.
 function(mp_static_choice result name static)
   set(${result} ${name} PARENT_SCOPE)
   if(MPOPT_STATIC)
@@ -79,8 +79,8 @@ function(mp_link target scope)
   target_link_libraries(${target} ${scope} ${libraries})
 endfunction()
 
-# ONNX's package asks for the shared one, which the plugin takes: the archive's
-# code is for programs alone.
+# ONNX's package links the shared libprotobuf, which the plugin uses; the
+# archive's code is for programs only.
 foreach(target ONNX::onnx ONNX::onnx_proto)
   get_target_property(libraries ${target} INTERFACE_LINK_LIBRARIES)
   mp_static_choice(protobuf protobuf::libprotobuf "${MPOPT_STATIC_PROTOBUF}")

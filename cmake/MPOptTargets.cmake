@@ -33,20 +33,20 @@ function(mp_add_program name)
   mp_link(${name} PRIVATE ${ARG_LINK_LIBS})
   target_compile_definitions(${name} PRIVATE MPOPT_VERSION="${PROJECT_VERSION}")
   mp_compile_options(${name} FALSE)
-  # Not -fPIE: what is precompiled has one form.
+  # -fPIE is not used: precompiled headers have one form.
   target_compile_options(${name} PRIVATE -fPIC)
   mp_precompile(${name} IR)
   if(MPOPT_STATIC)
     set_target_properties(${name} PROPERTIES MPOPT_STATIC ON
                           INSTALL_RPATH "" INSTALL_RPATH_USE_LINK_PATH OFF)
     target_compile_definitions(${name} PRIVATE MPOPT_STATIC)
-    # Addresses that the start of a process has to correct are packed, what
-    # nothing asks for is left out. libstdc++ is a part as well, for its symbols
-    # take long to find; libgcc_s is not, since compiled code may ask for its.
+    # Relocations of the process's start are packed, and unreferenced sections
+    # are dropped. libstdc++ is linked statically, since its symbols take long
+    # to resolve; libgcc_s is not, since compiled code may refer to it.
     target_link_options(${name} PRIVATE -Wl,--gc-sections -Wl,--as-needed
                         -Wl,-z,pack-relative-relocs -Wl,-z,relro -Wl,-z,now
                         -static-libstdc++)
-    # The 500 functions that run before main stand together.
+    # The 500 functions that run before main are placed together.
     if(MPOPT_LLD)
       target_link_options(${name} PRIVATE -Wl,-z,keep-text-section-prefix)
     endif()
@@ -63,10 +63,10 @@ function(mp_compile_options name exceptions)
   endif()
 endfunction()
 
-# What is precompiled: headers of others only, so that a change of one of ours
-# compiles what includes it, and nothing else. IR is for all that sees modules;
-# DIALECTS for what makes code, and sees MLIR's dialects; ONNX for what sees
-# ONNX's C++ library.
+# Precompiled headers contain headers of other projects only: a change of one of
+# ours recompiles the files that include it, and nothing else. IR is for code
+# that sees modules; DIALECTS for code that creates ops of MLIR's dialects; ONNX
+# for code that uses ONNX's C++ library.
 set(MPOPT_HEADERS_IR
   mlir/Bytecode/BytecodeOpInterface.h mlir/IR/Builders.h
   mlir/IR/BuiltinAttributes.h mlir/IR/BuiltinOps.h
@@ -87,8 +87,8 @@ set(MPOPT_HEADERS_ONNX ${MPOPT_HEADERS_IR}
   onnx/defs/function.h onnx/defs/schema.h
   onnx/defs/shape_inference.h onnx/onnx_pb.h)
 
-# The headers of MLIR are nine tenths of what there is to compile. clang reads
-# them once for each set, and then a file takes one second instead of five to
+# The headers of MLIR are nine tenths of the code to compile. clang reads them
+# once for each set, and a file then takes one second instead of five to
 # thirteen. (g++ gains little, and its precompiled headers take 1 GB.)
 set(MPOPT_PRECOMPILE_DEFAULT OFF)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
@@ -97,9 +97,9 @@ endif()
 option(MPOPT_PRECOMPILE "precompile the headers of MLIR and ONNX"
        ${MPOPT_PRECOMPILE_DEFAULT})
 
-# mp_precompiled_header(RESULT SET): the file with what is precompiled, and the
-# rule that makes it. CMake's own rule would put the names of folders into it,
-# and the compiler cache would know no object again in another one.
+# mp_precompiled_header(RESULT SET): the precompiled file, and the rule that
+# makes it. CMake's own rule would write the names of folders into it, and the
+# compiler cache would not recognize objects of another folder.
 function(mp_precompiled_header result headers)
   set(file pch/${headers}.pch)
   set(${result} ${CMAKE_BINARY_DIR}/${file} PARENT_SCOPE)
@@ -149,7 +149,8 @@ function(mp_precompile name headers)
   endif()
   mp_precompiled_header(file ${headers})
   add_dependencies(${name} MPOptPrecompiled${headers})
-  # Precompiled, libstdc++ is no system header, and calls what it deprecates.
+  # When precompiled, libstdc++ is not treated as a system header, and it calls
+  # functions that it deprecates.
   file(RELATIVE_PATH relative ${CMAKE_BINARY_DIR} ${file})
   target_compile_options(${name} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-deprecated-declarations>

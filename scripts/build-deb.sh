@@ -43,7 +43,7 @@ date=$(sed -n 's/^set(MPOPT_DATE \(.*\))$/\1/p' "$root/cmake/MPOptShell.cmake")
 architecture=$(dpkg --print-architecture)
 maintainer="${DEBFULLNAME:-The authors of mp-opt} \
 <${DEBEMAIL:-mp-opt@localhost.localdomain}>"
-# Of all files in the package.
+# The time stamp of all files in the package.
 SOURCE_DATE_EPOCH=$(date -u -d "$date" +%s)
 export SOURCE_DATE_EPOCH
 umask 022
@@ -83,8 +83,8 @@ printf '%s\n' "${control/@MAINTAINER@/$maintainer}" >"$work/debian/control"
 depends=$(cd "$work" && dpkg-shlibdeps -O "$tree"/usr/bin/* 2>"$work/log") ||
   die "dpkg-shlibdeps: $(<"$work/log")"
 depends=${depends#shlibs:Depends=}
-# In KiB, of which each file and folder takes whole ones, as Debian counts: what
-# they take on this disk is another number each time.
+# The size in KiB, where each file and folder takes whole ones, as Debian
+# counts: the space on this disk varies.
 size=$(find "$tree/usr" -printf '%y %s\n' |
   awk '{ sum += $1 == "f" ? int(($2 + 1023) / 1024) : 1 } END { print sum }')
 {

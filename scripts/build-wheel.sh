@@ -133,7 +133,7 @@ logged_configure() {
     die "cmake failed: $log"
 }
 
-# The licences of all that is linked in.
+# Collects the licences of all linked libraries.
 collect_licenses() {
   local to=$bundle/licenses
   rm -rf "$to"
@@ -171,7 +171,7 @@ build_wheel() {
   # Words are wrapped.
   tr -s '\n ' '  ' <"$wheel_build/audit" | grep -q "\"$platform\"" ||
     die "the wheel is not for $platform"
-  # Nothing is to be grafted into it: what is left is the tag.
+  # No library has to be added to the wheel: only the tag is missing.
   "$python" -m wheel tags --remove --platform-tag "$platform" "$made"/*.whl \
     >/dev/null
   mv "$made"/*.whl "$folder"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Builds mp-opt twice from copies of the sources, in folders whose names differ
-# in text and in length and without ccache, and compares what `cmake --install`
-# makes of the two, bit for bit. About 8 minutes on 2 cores.
+# in text and in length and without ccache, and compares the results of `cmake
+# --install` bit for bit. Takes about 8 minutes on 2 cores.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

@@ -40,9 +40,9 @@ sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
   die "no Python 3.11 or newer that can make virtual environments"
 }
 
-# ensure_venv NAME PIP-ARGUMENTS...: the virtual environment NAME holds what
-# `pip install PIP-ARGUMENTS` installs. A stamp remembers what it was made
-# from, files' contents included.
+# ensure_venv NAME PIP-ARGUMENTS...: makes the virtual environment NAME with the
+# packages that `pip install PIP-ARGUMENTS` installs. A stamp records the
+# arguments, including the contents of files.
 ensure_venv() {
   local folder=$cache/$1 argument stamp
   shift

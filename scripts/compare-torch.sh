@@ -73,7 +73,7 @@ step "what is trained"
 step "recipes"
 while read -r recipe exporter flags; do
   say "$recipe, $exporter"
-  # No flag is no argument.
+  # $flags is not quoted: an empty list gives no argument.
   # shellcheck disable=SC2086
   "$python" "$root/examples/training/export_torch.py" \
     "$root/examples/training/torch_models.py:$recipe" \

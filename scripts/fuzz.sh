@@ -47,8 +47,8 @@ for target in "${targets[@]}"; do
   printf '\n%s: %d executions\n' "$target" "$executions"
   pids=()
   for ((job = 1; job <= jobs; ++job)); do
-    # Memory and time of every input have a limit: no allocation comes from a
-    # number that nobody checked, and nothing hangs.
+    # Memory and time of each input are limited: an unchecked number must not
+    # determine an allocation, and nothing may hang.
     "$sanitized/bin/fuzz-$target" "$corpus/$target" "$seeds" \
       -runs=$((executions / jobs)) -seed="$job" -max_len=65536 \
       -rss_limit_mb=4096 -malloc_limit_mb=1024 -timeout=30 -reload=1 \

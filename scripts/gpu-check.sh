@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Checks and measures on a GPU what the compiler makes for GPUs. The machine
-# that has one needs no build: --make writes a folder that is taken there.
+# Checks and measures the compiler's code for GPUs on a GPU. The machine with
+# the GPU needs no build: --make writes a folder that is copied there.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -84,7 +84,7 @@ if [[ $is_make || (! $is_run && $root && ! -e $kit/entries.list) ]]; then
 fi
 [[ -e $kit/entries.list ]] || fail_usage "$kit is no kit, or not a whole one"
 
-# What the driver finds, or why nothing can run.
+# Query the driver's device, or exit with the reason why nothing can run.
 cd "$kit"
 device=$(./device_check --device) || exit $?
 IFS=$'\t' read -r name capability driver <<<"$device"
@@ -96,7 +96,7 @@ printf '{"device": "%s", "capability": "%s", "driver": "%s", "date": "%s", ' \
   "$name" "$capability" "$driver" "$(date -u +%FT%TZ)" >$results
 printf '"kit": "%s"}\n' "$(<version)" >>$results
 
-# tell TEXT...: to the terminal and into the table, at once.
+# tell TEXT...: prints to the terminal and into the table, at once.
 tell() { printf '%s\n' "$@" | tee -a results.md; }
 left() { echo $((deadline - SECONDS)); }
 

@@ -242,7 +242,7 @@ class Page:
             names = [name_of(name) for name in block.names]
             flags = [row["flag"] for row in self.rows
                      if {row["flag"], *row["synonyms"]} & set(names)]
-            # What is said of several together, and not by another page.
+            # A text on several flags together that is not on another page.
             together = len(flags) > 1 and block.lines and not LIKE_OTHERS.fullmatch(
                 " ".join(block.lines))
             if with_entries or together or not (
@@ -334,7 +334,7 @@ class Page:
             pages = [f".BR {escape(page)} (1)" for page in options.see]
             self.add(*(page + "," for page in pages[:-1]), pages[-1])
         text = "\n".join(line for line in self.lines if line) + "\n"
-        # A paragraph right behind a heading is one macro too many.
+        # A paragraph macro right after a heading is redundant.
         text = re.sub(r"^(\.S[HS] .*\n)\.PP\n", r"\1", text, flags=re.M)
         with open(options.output, "w", encoding="utf-8") as file:
             file.write('.\\" Written by scripts/make_man.py from the program\'s '

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Makes a Debian 12 machine ready for mp-opt and builds it. What is there
-# already is kept, so a second run takes seconds.
+# Prepares a Debian 12 machine for mp-opt and builds it. Existing parts are
+# kept: a second run takes seconds.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -27,7 +27,7 @@ packages=(
   # compiler (g++ brings the C++ library and the cc that --emit=lib calls),
   # linker, build tools
   clang-22 lld-22 g++ ninja-build ccache ca-certificates python3-venv
-  # MLIR, and what its CMake files look for
+  # MLIR, and packages that its CMake files need
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools clang-format-22
   zlib1g-dev libzstd-dev libxml2-dev
   # ONNX
@@ -35,9 +35,9 @@ packages=(
   # the allocator
   libjemalloc-dev
 )
-# For the sanitized build, code for another processor, runs of several ranks,
-# what shells complete, man pages, the Debian package and the Python package,
-# which only the tests use.
+# Packages that only the tests use: for the sanitized build, code for another
+# processor, runs of several ranks, completion in shells, man pages, the Debian
+# package and the Python package.
 test_packages=(libclang-rt-22-dev g++-aarch64-linux-gnu qemu-user openmpi-bin
   mpich python3-dev zsh fish man-db mandoc dpkg-dev lintian debootstrap)
 llvm=/usr/lib/llvm-22
@@ -48,7 +48,8 @@ onnx_sha256=008cb0467b2bbee41448acc7da8b6f4e704624cb0d327a2d5adafc7ce19bc5b8
 onnx_settings=(
   -DCMAKE_BUILD_TYPE=Release
   -DCMAKE_CXX_COMPILER="$llvm/bin/clang++"
-  # Its headers are most of the work: a quarter of the time.
+  # ONNX's headers are most of the work: a unity build takes a quarter of the
+  # time.
   -DONNX_USE_UNITY_BUILD=ON
   -DCMAKE_POSITION_INDEPENDENT_CODE=ON
   -DCMAKE_CXX_VISIBILITY_PRESET=hidden
@@ -60,8 +61,9 @@ onnx_settings=(
 # The name of its sources in the messages that it holds, in any folder.
 onnx_source_name="onnx-work"
 
-# For the sanitized build. Inference runs on nodes of strangers: undefined
-# behaviour in it ends the process, and so does an index out of a vector.
+# The settings of the sanitized build. Inference runs on untrusted nodes:
+# undefined behaviour in it ends the process, and so does an index out of a
+# vector.
 sanitizers=address,undefined
 sanitized_onnx_settings=(
   "${onnx_settings[@]}"
@@ -71,8 +73,8 @@ sanitized_onnx_settings=(
 -fno-sanitize-recover=all -w"
 )
 
-# logged FILE COMMAND...: what the command prints goes to FILE, and its end to
-# the terminal if it fails.
+# logged FILE COMMAND...: writes the output of the command to FILE, and its end
+# to the terminal if it fails.
 logged() {
   local log=$1
   shift
@@ -102,7 +104,7 @@ equivalent of: ${packages[*]}"
   fi
   if ((EUID != 0)); then
     as_root=(sudo)
-    # With a terminal, sudo may ask for the password.
+    # sudo may ask for the password only if there is a terminal.
     [[ -t 0 ]] || as_root=(sudo --non-interactive)
     "${as_root[@]}" true 2>/dev/null ||
       die "these packages are missing, and only root can install them:
@@ -111,8 +113,8 @@ equivalent of: ${packages[*]}"
   say "installing: ${missing[*]}"
   local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive
     apt-get -qq -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0)
-  # An index of somebody else's that is out of reach does no harm here: what
-  # counts is whether the packages can be had.
+  # An unreachable index of another source does not matter here: the packages
+  # only have to be available.
   "${apt[@]}" update </dev/null || say "some package lists are not up to date"
   logged "$cache/apt.log" "${apt[@]}" install -y --no-install-recommends \
     "${missing[@]}"
@@ -218,7 +220,7 @@ ensure_venv venv "cmake==$cmake_version"
 step "ONNX $onnx_version"
 onnx=$(onnx_folder "$llvm/bin/clang++" "${onnx_settings[@]}")
 build_onnx "$onnx" all "${onnx_settings[@]}"
-# For scripts/build-wheel.sh, which can do without a build folder.
+# scripts/build-wheel.sh reads this file; it does not need a build folder.
 printf '%s\n' "$onnx" >"$cache/onnx-folder"
 if ((with_tests)); then
   step "ONNX $onnx_version, sanitized"
@@ -231,7 +233,7 @@ if ((with_tests)); then
     -r "$root/scripts/requirements-training.txt"
   ensure_venv venv-ptxas --no-deps -r "$root/scripts/requirements-ptxas.txt"
   ensure_venv venv-docs -r "$root/scripts/requirements-docs.txt"
-  # Some minutes of unpacking, beside the build.
+  # Unpacking takes some minutes, in parallel with the build.
   ensure_venv venv-torch -r "$root/scripts/requirements-torch.txt" &
   torch=$!
 fi

@@ -52,7 +52,7 @@ config.substitutions.append(("%mp_plugin", config.plugin))
 examples = os.path.join(os.path.dirname(config.source_root), "examples")
 config.substitutions.append(("%examples", examples))
 
-# Those of a package, say: --param tools=/usr/bin.
+# The tools under test, e.g. those of a package: --param tools=/usr/bin.
 tools = lit_config.params.get("tools", config.tools_dir)
 path = [tools, config.llvm_tools_dir, os.environ["PATH"]]
 config.environment["PATH"] = os.pathsep.join(path)

@@ -32,7 +32,7 @@ def main():
         build = os.path.dirname(os.path.dirname(os.path.abspath(tool)))
         folder = os.path.join(build, "test-code")
         os.environ.setdefault("MPOPT_CACHE_DIR", folder)
-    # Passed on line by line: what a test printed before it hung is seen.
+    # Output is passed on line by line: it is visible if a test hangs.
     last = ""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as pytest:
         for line in pytest.stdout:

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A C interface for run.py. Convolutions take the layouts that oneDNN likes
-// best; bringing data into them is not timed. That flatters the peer.
+// A C interface for run.py. Convolutions use the layouts that oneDNN prefers;
+// reordering data into them is not timed, which favours the peer.
 //
 //===----------------------------------------------------------------------===//
 

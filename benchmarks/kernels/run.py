@@ -95,7 +95,7 @@ def main():
     options = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"
 
-    # What the thread computed for: other processes count for less.
+    # CPU time of the thread: other processes affect it less.
     clock = time.thread_time
 
     import numpy

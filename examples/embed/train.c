@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Trains the classifier of examples/training on a GPU, by a library of its
-// step (docs/gpus.md says how it is made). Parameters and the optimizer's
-// states are not given: they begin as the model has them, and stay on the
-// device. The last call asks for one of them.
+// Trains the classifier of examples/training on a GPU, using a library of its
+// step (docs/gpus.md says how to make it). Parameters and the optimizer's
+// states are not given: they begin with the model's values, and stay on the
+// device. The last call requests one of them.
 
 #include "step.h"
 

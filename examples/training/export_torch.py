@@ -50,11 +50,11 @@ VARIANCE, NEXT = "mp-opt.running_var", "mp-opt.next_buffers"
 STOP, PADDING = "mp-opt.stop_gradient", "mp-opt.padding_index"
 # Gradients that are zero but for rounding are compared with all others.
 FLOOR = 1e-3
-# Shares of the largest gradient: one that vanishes where fp32 misses it, and one
-# that is nothing but rounding errors.
+# Shares of the largest gradient: one that may vanish where fp32 misses it, and
+# one that consists of rounding errors only.
 VANISHING, LOST = 1e-3, 1e-6
-# Errors may be so many times those of torch's fp32, up to a share of a gradient:
-# other differences are no rounding.
+# Errors may be this many times those of torch's fp32, up to a share of a
+# gradient: larger differences are not rounding errors.
 OWN_FACTOR, OWN_LIMIT = 10, 1e-2
 
 
@@ -472,13 +472,14 @@ def export(module, inputs, path, exporter="dynamo", opset=None, **settings):
         output_names=["output"],
     )
     if exporter == "dynamo":
-        # The optimizer merges and folds; it is what names and splits depend on.
+        # The optimizer is off, since it merges and folds: names and splits
+        # depend on it.
         options.update(dynamo=True, optimize=False, verbose=False)
     else:
         state = torch.onnx.TrainingMode
         options.update(
             dynamo=False,
-            # Parts of the module have modes of their own.
+            # Parts of the module have their own modes.
             training=state.PRESERVE if module.training else state.EVAL,
             do_constant_folding=False,
         )
@@ -516,7 +517,7 @@ def export(module, inputs, path, exporter="dynamo", opset=None, **settings):
         onnx.save(model, path)
     if exporter == "dynamo" and not options["optimize"]:
         keep_training_mode(model.graph, original)
-    # dynamo writes weights beside the model.
+    # dynamo writes weights to a file next to the model.
     if model.ByteSize() < 1 << 30:
         pathlib.Path(f"{path}.data").unlink(missing_ok=True)
         onnx.save(model, path)

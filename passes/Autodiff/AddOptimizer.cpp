@@ -30,7 +30,7 @@ struct AddOptimizer : public mp::impl::AddOptimizerBase<AddOptimizer> {
 
 } // namespace
 
-/// Numbers that no step can be made with.
+/// Rejects numbers that make a step impossible.
 static LogicalResult checkSettings(ModuleOp module,
                                    const OptimizerSettings &settings) {
   // Rates of groups are factors of the step's.

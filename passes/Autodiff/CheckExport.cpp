@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Exporters write a model for inference unless they are told otherwise. Its
-// training step runs, and is not that of the model in its framework. Only what
-// is certain is said, in one line for each kind.
+// Exporters write a model for inference by default. Its training step runs, but
+// it is not the training step of the model in its framework. Only certain cases
+// give a warning, one per kind.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ struct CheckExport : public mp::impl::CheckExportBase<CheckExport> {
 
 } // namespace
 
-/// Names of some things, in quotes, and how many there are beside these.
+/// The first names, in quotes, and the number of the others.
 static std::string list(ArrayRef<std::string> names) {
   constexpr size_t most = 3;
   std::string text;
@@ -51,7 +51,7 @@ static std::string getName(Operation *node) {
   return (name.empty() ? onnxir::getValueName(node->getResult(0)) : name).str();
 }
 
-/// The nodes that `isMeant` is true for, by name.
+/// The names of nodes for which `isMeant` is true.
 static std::vector<std::string>
 findNodes(GraphOp graph, llvm::function_ref<bool(Operation *)> isMeant) {
   std::vector<std::string> names;
@@ -67,7 +67,7 @@ static bool usesStatistics(Operation *node) {
          !NodeView(node).getFlag("training_mode");
 }
 
-/// True for a Dropout that is the identity, whoever runs it.
+/// True for a Dropout that is the identity in any runtime.
 static bool dropsNothing(Operation *node) {
   if (!isStandardOp(node, "Dropout"))
     return false;
@@ -79,8 +79,8 @@ static bool dropsNothing(Operation *node) {
   return trains && trains->size() == 1 && !trains->front();
 }
 
-/// True for a convolution that has taken up a BatchNormalization: exporters of
-/// torch call what they fold after the operator, or after the weight.
+/// True for a convolution that contains a folded BatchNormalization: torch's
+/// exporters name folded parameters after the operator or the weight.
 static bool hasFoldedStatistics(Operation *node) {
   if (!isStandardOp(node, "Conv") || !hasOperand(node, 2))
     return false;
@@ -91,8 +91,8 @@ static bool hasFoldedStatistics(Operation *node) {
          (weight.ends_with(".weight") && bias == (weight + "_bias").str());
 }
 
-/// The one batch that a Reshape of a batch of unknown size is for; absent if it
-/// takes others too.
+/// The only batch size for which a Reshape of a batch of unknown size works;
+/// absent if it takes others, too.
 static std::optional<int64_t> getOnlyBatch(Operation *node) {
   if (!isStandardOp(node, "Reshape") || !hasOperand(node, 1))
     return std::nullopt;
@@ -156,10 +156,10 @@ static void checkBatch(GraphOp graph) {
   std::vector<std::string> inputs;
   for (BlockArgument input : editor.getBlock().getArguments()) {
     auto type = dyn_cast<RankedTensorType>(input.getType());
-    // What has a default is a state or a parameter.
+    // An input with a default is a state or a parameter.
     if (!type || type.getRank() < 2 || editor.getDefault(input))
       continue;
-    // Of several inputs it is the batch only if all have it.
+    // The first axis is the batch only if all inputs have the same size there.
     if (type.isDynamicDim(0) || (batch && *batch != type.getDimSize(0)))
       return;
     batch = type.getDimSize(0);

@@ -29,7 +29,7 @@ struct DecomposeGradients
 
 } // namespace
 
-/// Takes away the import of a domain that no node uses.
+/// Removes the import of a domain that no node uses.
 static void removeImport(Operation *holder, StringRef domain) {
   auto imports = holder->getAttrOfType<ArrayAttr>(attr::opsets);
   bool isUsed = holder
@@ -52,7 +52,7 @@ static void removeImport(Operation *holder, StringRef domain) {
   holder->setAttr(attr::opsets, ArrayAttr::get(holder->getContext(), kept));
 }
 
-/// Nodes to decompose, with what does it.
+/// Nodes to decompose, with their decompositions.
 static std::vector<std::pair<Operation *, const Decomposition *>>
 findNodes(ModuleOp module, bool contractions) {
   std::vector<std::pair<Operation *, const Decomposition *>> nodes;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One walk writes the gradients behind the forward pass.
+// A single walk adds the gradients after the forward pass.
 //
 //===----------------------------------------------------------------------===//
 
@@ -77,9 +77,10 @@ FailureOr<SmallVector<Value>> Differentiate::findParameters(GraphOp graph) {
 /// The model's key for running variances of torch, "unbiased".
 static constexpr StringLiteral varianceKey = "mp-opt.running_var";
 
-/// The new variance of `node` with the batch's divided by one element less, as
-/// torch has it; a batch of one element a channel has none. The node gets the
-/// old one divided by that factor, for runtimes write the new one over it.
+/// The new variance of `node`, with the batch's variance divided by one element
+/// less, like in torch. A batch of one element per channel has no variance. The
+/// old variance is divided by that factor before the node, since runtimes write
+/// the new one over it.
 static Value makeUnbiased(NodeBuilder &b, Operation *node, unsigned index) {
   Value state = node->getOperand(index + 2), next = node->getResult(index);
   b.setInsertionPoint(node);
@@ -96,7 +97,7 @@ static Value makeUnbiased(NodeBuilder &b, Operation *node, unsigned index) {
   return b.mul(next, factor);
 }
 
-/// `state` becomes an input with its value as default, and gets its update.
+/// Turns `state` into an input with its value as default, and adds its update.
 static void addUpdate(GraphEditor &editor, NodeBuilder &builder, Value state,
                       Value next) {
   builder.setInsertionPointToEnd(&editor.getBlock());
@@ -124,7 +125,7 @@ static void addBuffers(GraphOp graph, NodeBuilder &builder,
       continue;
     Value next = node.getOperand(0);
     builder.setInsertionPoint(&node);
-    // Sizes that inference has not found are those of the buffer.
+    // Sizes that inference did not find are those of the buffer.
     if (next.getType() != state.getType())
       next = builder.create("Identity", {next}, {}, state.getType());
     addUpdate(editor, builder, state, next);
@@ -150,7 +151,7 @@ static void addStatistics(GraphOp graph, NodeBuilder &builder) {
       if (!isa<BlockArgument>(state))
         continue;
       Value next = node.getResult(index);
-      // Nodes of torch's newer exporter say so themselves.
+      // Nodes of torch's newer exporter have an attribute for this.
       bool isUnbiased = isMarked || getNodeMetadata(&node, fxNodeKey);
       if (index == 2 && isUnbiased)
         next = makeUnbiased(builder, &node, index);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Roles are found first, then what exporters have merged is split, then the
-// user's lists decide; at the end what is trained becomes fp32 inputs.
+// First, roles are found. Then values that exporters have merged are split, and
+// the user's lists are applied. Finally, trained parameters become fp32 inputs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ private:
                        std::vector<ParameterChoice> &choices);
 };
 
-/// Turns what is trained into inputs.
+/// Turns trained parameters into inputs.
 class ParameterInputs {
 public:
   explicit ParameterInputs(GraphOp graph);
@@ -57,9 +57,9 @@ private:
   GraphOp graph;
   GraphEditor editor;
   NodeBuilder builder;
-  /// How many values have a name: bodies may give it again.
+  /// The number of values of each name: bodies may reuse a name.
   llvm::StringMap<unsigned> counts;
-  /// The last of the main graph; null if there is none.
+  /// The last initializer of the main graph, or null.
   InitializerOp last;
 };
 
@@ -82,7 +82,8 @@ ParameterInputs::ParameterInputs(GraphOp graph)
   });
 }
 
-/// Runtimes want a subgraph to yield what it computes, and no outer value.
+/// Runtimes require that a subgraph yields values that it computes, not outer
+/// ones.
 void ParameterInputs::keepYielded(Value constant) {
   for (OpOperand &use : llvm::make_early_inc_range(constant.getUses())) {
     if (!isa<YieldOp>(use.getOwner()) ||
@@ -94,7 +95,7 @@ void ParameterInputs::keepYielded(Value constant) {
   }
 }
 
-/// A Constant, or an initializer of a body, as one of the main graph.
+/// Moves a Constant, or an initializer of a body, to the main graph.
 InitializerOp ParameterInputs::hoist(const ParameterCandidate &candidate) {
   Operation *constant = candidate.constant;
   Block &block = editor.getBlock();
@@ -127,7 +128,7 @@ void ParameterInputs::dropInput(BlockArgument input,
   editor.eraseInput(input.getArgNumber());
 }
 
-/// An fp32 master, which is cast where it is used.
+/// Makes an fp32 master, which is cast where it is used.
 LogicalResult ParameterInputs::widen(InitializerOp initializer) {
   Type element = getTensorElementType(initializer.getResult().getType());
   Type wide = builder.getBuilder().getF32Type();
@@ -186,7 +187,7 @@ LogicalResult ParameterInputs::make(MutableArrayRef<ParameterChoice> choices) {
 }
 
 //===----------------------------------------------------------------------===//
-// What the reader is told
+// Warnings
 //===----------------------------------------------------------------------===//
 
 /// "'a', 'b' and 3 more".
@@ -200,8 +201,8 @@ static std::string listNames(ArrayRef<std::string> names) {
   return text;
 }
 
-/// Weights that are integers, or too small floats, by what a scale makes of
-/// them.
+/// Weights of integers or of floats too small to be trained, which are scaled
+/// before use.
 static std::vector<InitializerOp> findQuantized(GraphOp graph, Value loss) {
   llvm::DenseSet<Value> ancestors = findAncestors(loss);
   std::vector<InitializerOp> found;
@@ -219,7 +220,7 @@ static std::vector<InitializerOp> findQuantized(GraphOp graph, Value loss) {
   return found;
 }
 
-/// Roles were found, and might be others.
+/// True if roles were found that could be wrong.
 static bool isDoubtful(const ParameterChoice &choice) {
   const ParameterUse *role = choice.candidate.getRole();
   if (choice.state == ParameterChoice::Trained)
@@ -297,7 +298,7 @@ makeRecords(ArrayRef<ParameterChoice> choices,
   return records;
 }
 
-/// Nothing is trained: what there is, and why not.
+/// Reports that nothing is trained: lists the candidates, and why they are not.
 static void reportNothing(GraphOp graph, Value loss,
                           ArrayRef<ParameterRecord> records) {
   InFlightDiagnostic diag = graph.emitError()

@@ -39,7 +39,8 @@ void DecomposeRecurrent::runOnOperation() {
     });
   if (nodes.empty())
     return;
-  // Scan has its form, and Squeeze its axes as an input, from here on.
+  // From this opset on, Scan has its form, and Squeeze has its axes as an
+  // input.
   constexpr int64_t minOpset = 13;
   int64_t opset = getOpset(module, "").value_or(1);
   NodeBuilder builder(module);

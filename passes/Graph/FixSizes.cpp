@@ -37,7 +37,7 @@ private:
   void fixNumber(NodeBuilder &builder, BlockArgument input);
 
   llvm::StringMap<int64_t> sizes;
-  /// What could have a size, and what has got one.
+  /// Names that a size can be given to, and those that got one.
   llvm::SetVector<StringRef> known;
   llvm::StringSet<> used;
 };
@@ -48,7 +48,7 @@ static DictionaryAttr getFields(DictionaryAttr fields, StringRef name) {
   return fields ? fields.getAs<DictionaryAttr>(name) : DictionaryAttr();
 }
 
-/// `fields` with a list of dimensions at its end, at the place of the old one.
+/// `fields` with its list of dimensions replaced.
 static DictionaryAttr withDims(DictionaryAttr fields, ArrayAttr dims) {
   for (StringRef name : {"shape", "tensor_type", "type"})
     if (DictionaryAttr inner = getFields(fields, name)) {
@@ -61,8 +61,8 @@ static DictionaryAttr withDims(DictionaryAttr fields, ArrayAttr dims) {
   return list.getDictionary(fields.getContext());
 }
 
-/// Dimensions of an input, by the names that the model gives them; returns what
-/// describes it then.
+/// Fixes dimensions of an input by the names that the model gives them; returns
+/// the new description of the input.
 DictionaryAttr FixSizes::fixShape(BlockArgument input, DictionaryAttr info) {
   auto type = dyn_cast<RankedTensorType>(input.getType());
   DictionaryAttr shape =
@@ -91,7 +91,7 @@ DictionaryAttr FixSizes::fixShape(BlockArgument input, DictionaryAttr info) {
   return withDims(info, builder.getArrayAttr(described));
 }
 
-/// An input that is a whole number: the caller's is not read any more.
+/// Fixes an input that is a whole number: the caller's value is no longer read.
 void FixSizes::fixNumber(NodeBuilder &builder, BlockArgument input) {
   auto type = dyn_cast<RankedTensorType>(input.getType());
   if (!type || type.getRank() != 0 || !isa<IntegerType>(type.getElementType()))
@@ -108,7 +108,7 @@ void FixSizes::fixNumber(NodeBuilder &builder, BlockArgument input) {
       number, [](OpOperand &use) { return !isa<YieldOp>(use.getOwner()); });
 }
 
-/// Says which name is none that a size could be given to.
+/// Reports a name in `fixed` that no size can be given to.
 bool FixSizes::checkNames(GraphOp graph) {
   for (const std::string &entry : fixed) {
     StringRef name = StringRef(entry).rsplit('=').first;

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One walk in order: what a branch or a shape has told is known to the nodes
-// behind it. Only conditions, counts and shapes are asked for; arithmetic that
-// nothing of this kind depends on stays as it is.
+// A single walk in order: nodes after a folded branch or shape make use of the
+// result. Only conditions, counts and shapes are folded; arithmetic that none
+// of these depends on stays as it is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,7 @@ public:
       : builder(module), inliner(builder, module), unrollLimit(unrollLimit) {}
 
   void visit(GraphOp graph);
-  /// Erases what computed conditions and shapes that are gone. Nothing may be
+  /// Erases computations of conditions and shapes that are gone. Nothing may be
   /// visited afterwards.
   void eraseDead();
 
@@ -62,9 +62,9 @@ private:
   SubgraphInliner inliner;
   KnownTensors known;
   int64_t unrollLimit;
-  /// Values of which more is known than the model says.
+  /// Values whose types are known better than the model states.
   llvm::DenseSet<Value> sharpened;
-  /// What may have lost its uses, and constants that may have none.
+  /// Ops that may have lost their uses, and constants that may have none.
   llvm::SetVector<Operation *> candidates, made;
   /// Nodes of copies of the body of a Loop.
   llvm::DenseSet<Operation *> copies;
@@ -76,7 +76,7 @@ private:
 // Types
 //===----------------------------------------------------------------------===//
 
-/// `type` with the sizes that `better` knows beside it.
+/// `type` with the additional sizes that `better` has.
 static Type addSizes(Type type, Type better) {
   auto open = dyn_cast<RankedTensorType>(type);
   auto known = dyn_cast<RankedTensorType>(better);
@@ -89,7 +89,7 @@ static Type addSizes(Type type, Type better) {
   return open.clone(shape);
 }
 
-/// Puts constants in place of operands that are known.
+/// Replaces known operands by constants.
 void Folder::useKnownOperands(Operation *node) {
   builder.setInsertionPoint(node);
   builder.setBase(getNodeName(node));
@@ -109,8 +109,8 @@ void Folder::useKnownOperands(Operation *node) {
   }
 }
 
-/// Inference reads operands that are constants: for a while it gets such in
-/// place of those that are known. They stay where the rank depends on them.
+/// Inference reads constant operands: known operands are replaced by constants
+/// for a while. They stay if the rank depends on them.
 void Folder::inferFromOperands(Operation *node) {
   SmallVector<Value> before(node->getOperands());
   SmallVector<Type> types(node->getResultTypes());
@@ -129,7 +129,8 @@ void Folder::inferFromOperands(Operation *node) {
     node->setOperands(before);
 }
 
-/// Finds the one size that a Reshape leaves open, from all that it reshapes.
+/// Computes the one size that a Reshape leaves open, from the number of
+/// elements.
 static void completeShape(Type operand, const KnownTensor &sizes,
                           SmallVectorImpl<int64_t> &shape) {
   auto type = dyn_cast<RankedTensorType>(operand);
@@ -145,8 +146,8 @@ static void completeShape(Type operand, const KnownTensor &sizes,
     *open = type.getNumElements() / others;
 }
 
-/// The sizes of a Reshape's or ConstantOfShape's result, as far as they are
-/// known: their number at least.
+/// Infers the known sizes of the result of a Reshape or ConstantOfShape; its
+/// rank at least.
 void Folder::inferFromShape(Operation *node) {
   bool isReshape = isStandardOp(node, "Reshape");
   if (!isReshape && !isStandardOp(node, "ConstantOfShape"))
@@ -184,7 +185,7 @@ void Folder::inferTypes(Operation *node) {
       sharpened.insert(result);
 }
 
-/// True if the body takes slices and reduces them, as a bag of embeddings.
+/// True if the body takes slices and reduces them, like a bag of embeddings.
 static bool reducesSlices(Operation *loop) {
   bool hasSlice = false, hasReduction = false;
   loop->walk([&](Operation *op) {
@@ -198,9 +199,9 @@ static bool reducesSlices(Operation *loop) {
   return hasSlice && hasReduction;
 }
 
-/// Without float states, iterations do not depend on each other. A Loop that
-/// collects tensors in a sequence has no gradient, and its copies need no
-/// sequence.
+/// The limit is higher in two cases: without float states, iterations do not
+/// depend on each other; and a Loop that collects tensors in a sequence has no
+/// gradient, but its copies need no sequence.
 int64_t Folder::getUnrollLimit(Operation *loop) const {
   constexpr int64_t ofSequences = 16, ofSegments = 64;
   bool hasState = llvm::any_of(
@@ -240,7 +241,7 @@ void Folder::erase(Operation *node) {
 void Folder::eraseDead() {
   while (!candidates.empty()) {
     Operation *op = candidates.pop_back_val();
-    // Constants may be among those that the builder gives again.
+    // Constants are not erased here: the builder may return them again.
     if (isNode(op) && op->use_empty() && op->getNumOperands() &&
         !op->getNumRegions())
       erase(op);
@@ -250,7 +251,7 @@ void Folder::eraseDead() {
       constant->erase();
 }
 
-/// Counters and conditions of the copies may have no use any more.
+/// Counters and conditions of the copies may become unused.
 void Folder::unroll(Operation *loop, int64_t iterations) {
   Operation *before = loop->getPrevNode();
   inliner.unrollLoop(loop, iterations);
@@ -261,7 +262,7 @@ void Folder::unroll(Operation *loop, int64_t iterations) {
   }
 }
 
-/// Returns the operation to go on with.
+/// Returns the operation to continue with.
 Operation *Folder::visit(Operation *op) {
   if (!isNode(op)) {
     known.visit(op);
@@ -271,7 +272,7 @@ Operation *Folder::visit(Operation *op) {
   bool isLoop = isStandardOp(op, "Loop");
   if (isLoop)
     builder.getTypes().inferNested(op);
-  // Every copy computes the same numbers anew.
+  // Every copy computes the same numbers again.
   if (copies.contains(op))
     useKnownOperands(op);
   inferTypes(op);

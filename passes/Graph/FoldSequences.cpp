@@ -35,8 +35,8 @@ static bool isYielded(Value value) {
                       [](Operation *user) { return isa<YieldOp>(user); });
 }
 
-/// Puts `value` in the place of what `node` takes from a sequence; `isNew` says
-/// that it was made for that. An output of a graph keeps its name.
+/// Replaces the element that `node` takes from a sequence by `value`. `isNew`
+/// is true if the value was made for that. An output of a graph keeps its name.
 static void replaceNode(NodeBuilder &builder, Operation *node, Value value,
                         bool isNew) {
   Value result = node->getResult(0);
@@ -52,7 +52,7 @@ static void replaceNode(NodeBuilder &builder, Operation *node, Value value,
   }
   builder.getTypes().forget(node);
   node->erase();
-  // Facts that are known of it now tell more of its users.
+  // The type of the value may give its users better types.
   SmallVector<Operation *> worklist(value.getUsers());
   while (!worklist.empty()) {
     Operation *user = worklist.pop_back_val();

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// How many nodes there will be is known before the first call is replaced, so
-// that no model makes the pass run for hours. Calls in bodies are replaced
-// when their own call has been.
+// The number of resulting nodes is known before the first call is replaced: no
+// model can make the pass run for hours. Calls in bodies are replaced after the
+// call of the body.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,7 +72,7 @@ LogicalResult InlineFunctions::check(ArrayRef<Operation *> calls,
 
 namespace {
 
-/// A call to replace, and the calls that it was in.
+/// A call to replace, and the calls that contained it.
 struct OpenCall {
   Operation *op;
   /// The place of the call that it came from among those replaced; or -1.
@@ -108,7 +108,7 @@ LogicalResult InlineFunctions::inlineCalls(std::vector<Operation *> calls,
         open.push_back({next, index});
     }
   }
-  // Not before: what is known of a node is kept by its address.
+  // Calls are erased last: facts about nodes are stored by address.
   for (auto &[call, parent] : done)
     call->erase();
   for (auto graph : getOperation().getOps<GraphOp>())
@@ -124,7 +124,8 @@ LogicalResult InlineFunctions::inlineCalls(std::vector<Operation *> calls,
   return success();
 }
 
-/// Functions that the main graph reached by calls, and nothing reaches now.
+/// Functions that the main graph reached by calls, and that are unreachable
+/// now.
 static void dropUncalled(ModuleOp module, ArrayRef<FunctionOp> before,
                          const FunctionTable &table) {
   llvm::DenseSet<Operation *> called, candidates(before.begin(), before.end());
@@ -144,7 +145,7 @@ static void dropUncalled(ModuleOp module, ArrayRef<FunctionOp> before,
       function.erase();
 }
 
-/// What the calls reach, in the order of the module.
+/// The functions that the calls reach, in the order of the module.
 static SmallVector<FunctionOp> findReached(ModuleOp module,
                                            ArrayRef<Operation *> calls,
                                            const FunctionTable &table) {
@@ -163,8 +164,8 @@ static SmallVector<FunctionOp> findReached(ModuleOp module,
   return functions;
 }
 
-/// Raises functions to the opset of the model where that changes their nodes,
-/// and gives the model the imports of other domains.
+/// Raises functions to the opset of the model if that changes their nodes, and
+/// adds imports of other domains to the model.
 static LogicalResult alignOpsets(ModuleOp module,
                                  ArrayRef<FunctionOp> functions) {
   Builder builder(module.getContext());

@@ -31,7 +31,7 @@ struct JoinSegments : public mp::impl::JoinSegmentsBase<JoinSegments> {
 
 } // namespace
 
-/// Erases `op`, and then what it alone has used.
+/// Erases `op`, and then ops that only it has used.
 static void eraseUnused(NodeBuilder &builder, Operation *op) {
   llvm::SetVector<Operation *> worklist;
   worklist.insert(op);

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Callees come before callers, so that calls of merged functions are equal
-// when bodies are compared. A body is compared as a text of its structure,
-// values by number, that is looked up in a hash table, and a list of types.
+// Callees are merged before callers: calls of merged functions are then equal
+// when bodies are compared. A body is represented by a text of its structure,
+// in which values are numbers and which is looked up in a hash table, and by a
+// list of types.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,11 +37,11 @@ struct MergeFunctions : public mp::impl::MergeFunctionsBase<MergeFunctions> {
   void runOnOperation() override;
 };
 
-/// What a function computes: equal for functions that differ in the names of
-/// nodes and values, and in marks, only.
+/// The computation of a function: equal for functions that differ only in the
+/// names of nodes and values, and in marks.
 struct Body {
   std::string structure;
-  /// Of all values in order, without shapes.
+  /// The types of all values in order, without shapes.
   SmallVector<Type> types;
 };
 
@@ -64,10 +65,10 @@ private:
   ModuleOp module;
   FunctionTable table;
   std::string suffix;
-  /// By clone: the calls of it, and the clones that it calls.
+  /// The calls of each clone, and the clones that it calls.
   llvm::DenseMap<Operation *, std::vector<CustomOp>> calls;
   llvm::DenseMap<Operation *, std::vector<FunctionOp>> callees;
-  /// Clones, those that are called before those that call.
+  /// Clones in an order in which callees come before their callers.
   std::vector<FunctionOp> ordered;
   llvm::DenseSet<Operation *> visited;
   llvm::DenseMap<Operation *, Body> originals;
@@ -82,7 +83,7 @@ private:
 
 namespace {
 
-/// Writes down one body.
+/// Writes the text of a body.
 class BodyWriter {
 public:
   explicit BodyWriter(const FunctionTable &table)
@@ -109,7 +110,7 @@ private:
 
 } // namespace
 
-/// Attributes that name things, or say what other parts of the IR say.
+/// True for attributes that are names, or that repeat other parts of the IR.
 static bool isIgnored(StringRef name) {
   return name.starts_with("mp.") || name == attr::name ||
          name == attr::results || name == attr::inputs ||
@@ -234,7 +235,7 @@ void Merger::merge(FunctionOp clone) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is left
+// Functions that remain
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -244,7 +245,7 @@ class Reached {
 public:
   using Lookup = llvm::function_ref<FunctionOp(Operation *)>;
 
-  /// Adds what the calls in `scope` lead to.
+  /// Adds the functions that calls in `scope` lead to.
   void add(Operation *scope, Lookup lookup) {
     std::vector<Operation *> worklist{scope};
     while (!worklist.empty()) {
@@ -352,7 +353,7 @@ void Merger::run() {
     graph->walk(InferredTypes::restore);
 }
 
-/// How names write the 16-bit type that is or was in use.
+/// The suffix for names: the 16-bit type that the module uses or used.
 static std::string getSuffix(ModuleOp module) {
   if (Type low = getLowType(module))
     return getPrecisionName(low).str();

@@ -38,7 +38,7 @@ private:
   void noteObstacle(int opset, StringRef reason);
 };
 
-/// For each opset, the first allowed node that needs it.
+/// The first allowed node that needs an opset, for each opset.
 using NeededOpsets = std::map<int, Operation *>;
 
 } // namespace
@@ -90,7 +90,7 @@ void RaiseOpset::raiseTo(int64_t opset) {
   setOpset(module, domain, opset);
 }
 
-/// Reports name what stands against the highest opset that is needed.
+/// Records why the highest needed opset is not used; reports show it.
 void RaiseOpset::noteObstacle(int opset, StringRef reason) {
   Builder builder(&getContext());
   if (!getOperation()->hasAttr(mark::opsetObstacle))
@@ -107,7 +107,7 @@ void RaiseOpset::raiseAsNeeded(Type lowType) {
     NeededOpsets needed;
     for (Operation *scope : getScopes(module))
       collectNeeded(scope, getElementKind(lowType), needed);
-    // The highest that nothing stands against serves the lower ones too.
+    // The highest possible opset covers the lower ones, too.
     for (auto &[opset, node] : llvm::reverse(needed)) {
       std::string prefix = "needs opset " + std::to_string(opset) + ", but ";
       auto miss = [&, opset = opset, node = node](const std::string &reason) {

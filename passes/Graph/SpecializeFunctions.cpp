@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Scopes are walked node by node, types going from operands to results. A call
-// opens a new scope, the clone of what it calls, which is walked to its end
-// before the walk of the caller goes on. The stack of open scopes is explicit,
-// for functions may call each other as deep as they like.
+// Scopes are walked node by node, and types propagate from operands to results.
+// A call opens a new scope, the clone of its callee. That scope is walked to
+// its end before the walk of the caller continues. The stack of open scopes is
+// explicit, since calls may nest arbitrarily deep.
 //
-// One clone a call is exponential at worst. While the clones of a call, all
-// the way down, fit into what is left of the limit, it gets its own; else it
-// shares one with all calls of the same signature.
+// One clone per call is exponential in the worst case. If all clones below a
+// call fit into the rest of the limit, the call gets its own clone; otherwise
+// it shares one with all calls of the same signature.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,7 @@ struct SpecializeFunctions
   void runOnOperation() override;
 };
 
-/// What a walk visits: a node, or the begin of one that has subgraphs.
+/// A step of a walk: a node, or the beginning of a node that has subgraphs.
 struct Event {
   Operation *op;
   bool isBegin;
@@ -64,17 +64,17 @@ struct Scope {
 
 struct Clone {
   FunctionOp op, original;
-  /// Of calls that share it; empty for a clone of one call.
+  /// The signature of the calls that share it; empty for a clone of one call.
   std::string signature;
 };
 
-/// What is known of all calls with one signature.
+/// The knowledge about all calls with one signature.
 struct Signature {
-  /// The clone that they share, if they do.
+  /// The clone that they share, or null.
   FunctionOp clone;
-  /// Why they have none.
+  /// The reason why they cannot share a clone.
   std::string obstacle;
-  /// What they yield, if there is nothing to decide inside.
+  /// The result types of the calls, if nothing in them is to be decided.
   std::optional<SmallVector<Type>> results;
 };
 
@@ -110,18 +110,20 @@ private:
   std::vector<Scope> scopes;
   std::vector<Clone> clones;
   llvm::StringMap<Signature> signatures;
-  /// By function: the op that its next clone goes behind, and how many it has.
+  /// For each function, the op after which its next clone is inserted, and the
+  /// number of its clones.
   llvm::DenseMap<Operation *, std::pair<Operation *, unsigned>> places;
-  /// In the main graph.
+  /// The types inferred in the main graph.
   InferredTypes inferred;
-  /// What the verifier says of a node's new types is no error of the model.
+  /// The verifier's message about new types of a node, which is not an error of
+  /// the model.
   std::string complaint;
   ScopedDiagnosticHandler handler;
 };
 
 } // namespace
 
-/// Nodes in the order of walking, those with subgraphs twice.
+/// Nodes in the order of the walk; nodes with subgraphs occur twice.
 static std::vector<Event> collectEvents(Operation *scope) {
   std::vector<Event> events;
   scope->walk([&](Operation *op, const WalkStage &stage) {
@@ -175,7 +177,7 @@ void Specializer::eraseClones(size_t first) {
   }
 }
 
-/// Gives the results of a call types, or says why they cannot be those.
+/// Sets the types of a call's results, or returns why they are impossible.
 std::string Specializer::setResultTypes(CustomOp call, TypeRange results) {
   for (auto [index, result] : llvm::enumerate(call.getResults()))
     if (isKnown(result.getType()) && isKnown(results[index]) &&
@@ -196,7 +198,7 @@ std::string Specializer::setResultTypes(CustomOp call, TypeRange results) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-/// What stands against a call in whatever way it is made.
+/// The reason why a call cannot be specialized in any form; empty if it can.
 static StringRef getObstacle(CustomOp call, FunctionOp function,
                              const FunctionSizes &sizes) {
   YieldOp yield = getYield(function.getBody());
@@ -211,7 +213,7 @@ static StringRef getObstacle(CustomOp call, FunctionOp function,
   return {};
 }
 
-/// Equal for calls whose clones have values of the same types.
+/// The signature is equal for calls whose clones have values of the same types.
 static std::string getSignature(CustomOp call, FunctionOp function,
                                 const AttributeValues &values) {
   std::string text;
@@ -279,8 +281,8 @@ void Specializer::open(CustomOp call, FunctionOp function,
   }
 }
 
-/// The function has a value that could be in another float type, or calls one
-/// that has.
+/// True if the function has a value that could be in another float type, or
+/// calls such a function.
 static bool hasFloats(FunctionOp function) {
   auto isFloat = [](Type type) {
     return isF32Tensor(type) || is16BitTensor(type);
@@ -332,8 +334,8 @@ void Specializer::close() {
   scopes.pop_back();
 }
 
-/// Gives up the innermost scope: its call stays one of the original, and if
-/// `isKept`, all others with its signature do.
+/// Abandons the innermost scope: its call keeps the original function and, if
+/// `isKept`, so do all others with its signature.
 void Specializer::abandon(const std::string &obstacle, bool isKept) {
   Scope &scope = scopes.back();
   emitRemark(scope.call, obstacle);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A list to which each iteration of a Loop appends is a tensor along a new
-// axis: an output of the iterations. What reads the list afterwards reads the
-// tensor. Branches that both append to the list are settled first.
+// A list to which each iteration of a Loop appends becomes a tensor along a new
+// axis, an output of the iterations. Later nodes read the tensor instead of the
+// list. Branches that both append to the list are handled first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ struct StackSequences : public mp::impl::StackSequencesBase<StackSequences> {
   void runOnOperation() override;
 };
 
-/// The end of a slice that goes to the last element.
+/// The end of a slice up to the last element.
 constexpr int64_t end = std::numeric_limits<int64_t>::max();
 
 class SequenceStacker {
@@ -71,7 +71,8 @@ void SequenceStacker::erase(Operation *node) {
   node->erase();
 }
 
-/// Each iteration has as many elements more.
+/// Computes the length of the sequence: each iteration adds the same number of
+/// elements.
 void SequenceStacker::replaceLengths(Operation *loop,
                                      const GrowingState &state) {
   Value iteration = loop->getRegion(0).getArgument(0);
@@ -104,8 +105,8 @@ static ArrayAttr withoutEntries(Attribute list,
   return ArrayAttr::get(list.getContext(), kept);
 }
 
-/// Its body yields each element that is appended, and takes none of the
-/// states. Returns the types of the new outputs.
+/// Makes the body yield each appended element, without the states. Returns the
+/// types of the new outputs.
 SmallVector<Type> SequenceStacker::rewriteBody(Operation *loop,
                                                ArrayRef<GrowingState> states) {
   Region &body = loop->getRegion(0);
@@ -119,7 +120,7 @@ SmallVector<Type> SequenceStacker::rewriteBody(Operation *loop,
     builder.setInsertionPoint(yield);
     builder.setBase(getNodeName(loop));
     for (Operation *insert : state.inserts) {
-      // A graph yields what it computes, and nothing twice.
+      // A graph must yield values that it computes, each only once.
       Value element = insert->getOperand(1);
       outputs.push_back(
           builder.create("Identity", {element}, {}, element.getType()));
@@ -142,9 +143,8 @@ SmallVector<Type> SequenceStacker::rewriteBody(Operation *loop,
   return types;
 }
 
-/// The loop without these states, and with an output for each element that an
-/// iteration appends. The old one is left without its body, and with the
-/// results that are gone.
+/// Makes the loop without these states, with an output for each element that an
+/// iteration appends. The old loop keeps no body, only its dropped results.
 Operation *SequenceStacker::rebuild(Operation *loop,
                                     ArrayRef<GrowingState> states) {
   llvm::SmallDenseSet<unsigned> gone;
@@ -185,8 +185,8 @@ Operation *SequenceStacker::rebuild(Operation *loop,
 // Readers
 //===----------------------------------------------------------------------===//
 
-/// All elements along a new first axis. `outputs` has one tensor for each that
-/// an iteration appends.
+/// All elements along a new first axis. `outputs` has one tensor for each
+/// element that an iteration appends.
 Value SequenceStacker::stack(const GrowingState &state, ValueRange outputs) {
   Value stacked = outputs.front();
   SmallVector<Value> parts;
@@ -203,7 +203,7 @@ Value SequenceStacker::stack(const GrowingState &state, ValueRange outputs) {
     sizes = builder.shapeOf(state.before.front());
   else if (outputs.size() > 1)
     sizes = builder.slice(builder.shapeOf(stacked), 0, 2, end);
-  // Without an iteration, an output does not know the sizes of elements.
+  // If there is no iteration, the output does not have the sizes of elements.
   if (sizes)
     stacked =
         builder.reshape(stacked, builder.concat({builder.ints(-1), sizes}, 0));

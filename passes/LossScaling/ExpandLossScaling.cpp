@@ -30,8 +30,8 @@ struct ExpandLossScaling
   void runOnOperation() override;
 };
 
-/// Writes one op of the dialect after the other; each goes when its results
-/// have found replacements.
+/// Expands the ops of the dialect one by one; each is erased once its results
+/// are replaced.
 class Expander {
 public:
   explicit Expander(ModuleOp module) : b(module) {}
@@ -62,8 +62,8 @@ static bool isNameFree(Value value) {
                        [](Operation *user) { return isa<YieldOp>(user); });
 }
 
-/// What used `result` uses `by`, under the same name where a graph's output
-/// would change its own.
+/// Replaces all uses of `result` by `by`. An output of the graph keeps its
+/// name.
 void Expander::replace(Value result, Value by) {
   bool isOutput = llvm::any_of(
       result.getUsers(), [](Operation *user) { return isa<YieldOp>(user); });
@@ -117,14 +117,14 @@ void Expander::expand(UpdateScaleOp op) {
   auto count = [&](int64_t number, Value like) {
     return b.scalarLike(double(number), like);
   };
-  // After a finite step.
+  // The scale after a finite step.
   Value clean = b.add(op.getClean(), count(1, op.getClean()));
   Value grows = b.create(
       "Not", {b.create("Less", {clean, count(op.getGrowthInterval(), clean)})});
   Value grown = b.scale(scale, op.getGrowthFactor().convertToDouble());
   Value afterClean = b.where(grows, grown, scale);
   Value zero = count(0, clean);
-  // After another.
+  // The scale after a step that was not finite.
   Value tolerance = b.sub(op.getTolerance(), count(1, op.getTolerance()));
   Value falls =
       b.create("Not", {b.create("Less", {count(0, tolerance), tolerance})});

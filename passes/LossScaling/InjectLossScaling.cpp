@@ -36,9 +36,9 @@ static bool isFP16(ModuleOp module) {
   return low && low.isF16();
 }
 
-/// Chooses a scale that needs no support by the caller: if gradients are
-/// outputs, nobody would feed a changing scale back, nor skip steps until it
-/// fits.
+/// Chooses a scale that needs no support by the caller. If gradients are
+/// outputs, the caller would have to feed a changing scale back, and to skip
+/// steps until it fits.
 static StringRef chooseScale(GraphOp graph) {
   bool isFed = !graph.getBody().getOps<UpdateOp>().empty();
   return isFed && !leavesGradients(graph) ? "dynamic" : "1024";

@@ -36,7 +36,7 @@ using namespace mlir;
 
 namespace mp {
 
-/// Outside of passes, dialects are not loaded by themselves.
+/// Outside of passes, dialects are not loaded automatically.
 static void loadDialects(MLIRContext &context) {
   DialectRegistry registry;
   registerLoweringDialects(registry);
@@ -51,7 +51,7 @@ static void loadDialects(MLIRContext &context) {
 // Lowering
 //===----------------------------------------------------------------------===//
 
-/// Bodies in the place of calls of model-local functions.
+/// Replaces calls of model-local functions by their bodies.
 static LogicalResult inlineFunctions(ModuleOp module, TimingScope &timing) {
   if (module.getOps<onnxir::FunctionOp>().empty())
     return success();
@@ -62,7 +62,7 @@ static LogicalResult inlineFunctions(ModuleOp module, TimingScope &timing) {
   return pm.run(module);
 }
 
-/// Sequences that are known while compiling only are no obstacle.
+/// Sequences that are only known at compile time are not an error here.
 static LogicalResult stackSequences(ModuleOp module, TimingScope &timing) {
   PassManager pm(module.getContext());
   pm.enableVerifier(false);
@@ -102,7 +102,7 @@ static bool usesTF32(const CompileOptions &options) {
          options.fp32Products == FP32Products::TF32;
 }
 
-/// By the passes that `build` adds.
+/// Lowers the module by the passes that `build` adds.
 static LogicalResult lower(ModuleOp module, const CompileOptions &options,
                            const CompileWatch &watch,
                            std::optional<double> &flops,
@@ -110,7 +110,7 @@ static LogicalResult lower(ModuleOp module, const CompileOptions &options,
   TimingScope timing = watch.time("Lowering");
   loadDialects(*module.getContext());
   PassManager pm(module.getContext());
-  // Passes are tested with it; here it would double their time.
+  // The verifier is tested with the passes; here it would double their time.
   pm.enableVerifier(false);
   build(pm);
   if (watch.progress)
@@ -153,11 +153,11 @@ FailureOr<DevicePlan> planProgram(ModuleOp module,
 }
 
 //===----------------------------------------------------------------------===//
-// Code that has been kept
+// Cached code
 //===----------------------------------------------------------------------===//
 
-/// What code depends on beside the model and the processor, as it is on this
-/// machine.
+/// The settings of this machine that code depends on, other than the model and
+/// the processor.
 static std::string describeSettings(const CompileOptions &options) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -191,8 +191,7 @@ static std::string describeSettings(const CompileOptions &options) {
 
 namespace {
 
-/// The warnings of a compilation, which also go to whom they would have gone
-/// to.
+/// Records the warnings of a compilation, and passes them on to other handlers.
 class WarningRecorder {
 public:
   WarningRecorder(MLIRContext *context, CompileProgress *progress)
@@ -211,14 +210,14 @@ private:
   ScopedDiagnosticHandler handler;
 };
 
-/// One model, and the code that is kept of it.
+/// A model and its cached code.
 class KeptCode {
 public:
   KeptCode(ModuleOp module, const CompileOptions &options)
       : cache(*options.cache), module(module), content(module),
         key(CodeCache::makeKey(content, describeSettings(options))) {}
 
-  /// Absent where there is none, or it does not fit into this process.
+  /// Null if there is no such code, or it cannot be loaded into this process.
   std::unique_ptr<Program> load(const CompileOptions &options);
   void store(ProgramCode &code, const WarningRecorder &warnings);
 
@@ -243,7 +242,7 @@ std::unique_ptr<Program> KeptCode::load(const CompileOptions &options) {
     cache.remove(key);
     return nullptr;
   }
-  // Whoever has not compiled the model is to know as much of it.
+  // Repeat the warnings of the first compilation.
   for (const CompileWarning &warning : warnings)
     emitWarning(content.getLocation(warning.op)) << warning.text;
   (*program)->getFigures().isFromCache = true;
@@ -288,14 +287,14 @@ compile(ModuleOp module, const CompileOptions &options, KeptCode *kept) {
   auto program = Program::load(std::move(*code), options.updateInPlace,
                                options.deviceNumber);
   if (!program) {
-    // Of a device, it says what is missing.
+    // A device's error message itself says what is missing.
     module.emitError(options.device == DeviceKind::CPU ? "compilation failed: "
                                                        : "")
         << toString(program.takeError());
     return nullptr;
   }
 #ifdef __GLIBC__
-  // What compiling took is for the model to have.
+  // Return the compiler's memory to the system.
   malloc_trim(0);
 #endif
   if (progress)

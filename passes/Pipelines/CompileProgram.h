@@ -14,23 +14,23 @@
 
 namespace mp {
 
-/// Writes the main graph of `module` in LLVM's dialect, in place, and counts
-/// its arithmetic. Fails after a diagnostic; one names all operators that have
-/// no lowering. `options.target` must be there.
+/// Lowers the main graph of `module` to LLVM's dialect, in place, and counts
+/// its arithmetic. Fails after a diagnostic; one diagnostic names all operators
+/// that have no lowering. `options.target` must be set.
 mlir::LogicalResult lowerProgram(mlir::ModuleOp module,
                                  const CompileOptions &options,
                                  const CompileWatch &watch,
                                  std::optional<double> &flops);
 
-/// What a device would do in a call of the main graph of `module`, which is
-/// used up: a plan without code of kernels. `options.target` must be there.
+/// Plans what a device would do in a call of the main graph of `module`, which
+/// is consumed: a plan without code of kernels. `options.target` must be set.
 /// Fails after a diagnostic.
 mlir::FailureOr<DevicePlan> planProgram(mlir::ModuleOp module,
                                         const CompileOptions &options);
 
-/// Compiles the main graph of `module`, which is used up, or takes code that
-/// `options.cache` has of it. `options.target` must be there, and be this
-/// machine. Null after a diagnostic.
+/// Compiles the main graph of `module`, which is consumed, or uses its code in
+/// `options.cache`. `options.target` must be set to this machine. Null after a
+/// diagnostic.
 std::unique_ptr<Program> compileProgram(mlir::ModuleOp module,
                                         const CompileOptions &options);
 

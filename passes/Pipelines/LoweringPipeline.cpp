@@ -73,14 +73,14 @@ void registerLoweringDialects(DialectRegistry &registry) {
   tensor::registerTilingInterfaceExternalModels(registry);
 }
 
-/// Of code in branches between blocks.
+/// Simplifies code that branches between blocks.
 static void simplify(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
 
-/// Loops and conditions are ops: there are no blocks to be merged, and what is
-/// not used goes without a search through all of the model.
+/// Simplifies code whose loops and conditions are ops: there are no blocks to
+/// merge, and unused ops are found without a search through the whole model.
 static void canonicalizeOps(OpPassManager &pm) {
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
@@ -121,7 +121,7 @@ static void buildFusion(OpPassManager &pm, bool isDevice) {
   simplifyOps(pm);
 }
 
-/// With `alignment`, for a device: places are at multiples of it.
+/// `alignment` is given for devices: buffers are placed at multiples of it.
 static void buildBufferization(OpPassManager &pm, bool inPlace,
                                int64_t alignment = 0) {
   pm.addPass(createBindArguments({inPlace}));
@@ -140,7 +140,8 @@ static void buildBufferization(OpPassManager &pm, bool inPlace,
       createDelayWaits({/*together=*/alignment != 0}));
   if (alignment)
     pm.addPass(createSettleMemory());
-  // MLIR's pipeline for it, without what is done before and after.
+  // The passes of MLIR's deallocation pipeline, without those before and after
+  // it.
   pm.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
   canonicalizeOps(pm);
   pm.addNestedPass<func::FuncOp>(createFreeOwned());
@@ -165,12 +166,12 @@ void buildLoweringPipeline(OpPassManager &pm, const LoweringOptions &options) {
   pm.addPass(createOutlineContracts());
   pm.addPass(createKernelToCPU());
   pm.addPass(createLowerLinalg());
-  // What a loop reads and writes in one place is one pointer to its body.
+  // A place that a loop both reads and writes becomes one pointer for its body.
   pm.addPass(createCSEPass());
   pm.addPass(createOutlineParallel());
   simplifyOps(pm.nest<func::FuncOp>());
   pm.addPass(createSplitMain());
-  // Side by side, one function each.
+  // Functions are lowered in parallel.
   OpPassManager &functions = pm.nest<func::FuncOp>();
   functions.addPass(memref::createExpandStridedMetadataPass());
   functions.addPass(createLowerAffinePass());
@@ -181,7 +182,7 @@ void buildLoweringPipeline(OpPassManager &pm, const LoweringOptions &options) {
 }
 
 void buildGPUFormation(OpPassManager &pm, bool inPlace) {
-  // What devices transfer at once begins at multiples of this.
+  // Devices transfer memory fastest if it is aligned to this.
   constexpr int64_t placeBytes = 256;
   buildFusion(pm, /*isDevice=*/true);
   buildBufferization(pm, inPlace, placeBytes);
@@ -195,12 +196,12 @@ void buildGPUFormation(OpPassManager &pm, bool inPlace) {
   pm.addPass(createAddRankKernels());
 }
 
-/// Of kernels as `buildGPUFormation` leaves them; `convert` makes them
-/// functions of a dialect of LLVM's.
+/// Lowers kernels as `buildGPUFormation` leaves them; `convert` turns them into
+/// functions of one of LLVM's dialects.
 static void buildKernelLowering(OpPassManager &pm,
                                 std::unique_ptr<Pass> convert) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
-  // Side by side, where a pass sees one of them alone.
+  // Passes that only see one kernel run in parallel.
   OpPassManager &formed = kernels.nest<gpu::GPUFuncOp>();
   simplifyOps(formed);
   formed.addPass(math::createMathExtendToSupportedTypes());

@@ -20,7 +20,7 @@ class FailureWatch : public PassInstrumentation {
 public:
   explicit FailureWatch(std::string &name) : name(name) {}
   void runAfterPassFailed(Pass *pass, Operation *) override {
-    // Those around it fail after it.
+    // Enclosing passes fail after the inner one; the inner one is kept.
     if (name.empty())
       name = pass->getName().str();
   }
@@ -30,7 +30,7 @@ private:
 };
 } // namespace
 
-/// True for what `emitOpError` writes of an op that is none of a model's.
+/// True for a message of `emitOpError` about an op that is not part of a model.
 static bool isOfMLIR(StringRef text) {
   static const llvm::Regex op("^'[a-z_]+\\.[a-z_0-9.]+' op ");
   return op.match(text) && !text.starts_with("'onnx.") &&
@@ -58,7 +58,7 @@ LogicalResult PassFailures::take(Diagnostic &diagnostic) {
   return success();
 }
 
-/// The first node that a place names; empty if there is none.
+/// The first node that a location names, or an empty string.
 static std::string findNode(Location place) {
   std::string node;
   place->walk([&](Location part) {

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Errors of ours begin with a node and say what to do. Passes of MLIR speak of
-// ops that no model has, or fail without a word: a user gets the node that such
-// an op was made of, and what to do, and MLIR's text as a note.
+// Errors of mp-opt's passes begin with a node and say what to do. MLIR's passes
+// name ops that a model does not have, or fail without a message. In these
+// cases, the user gets the node that the op was made from, advice, and MLIR's
+// text as a note.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,12 +20,12 @@
 
 namespace mp {
 
-/// Follows a pass manager; to be made before it runs, and to outlive the run.
+/// Follows a pass manager. It must be created before the run, and outlive it.
 class PassFailures {
 public:
   explicit PassFailures(mlir::PassManager &pm);
 
-  /// After a run that has failed: says so, unless an error of ours has.
+  /// Reports the failure of a run, unless an error of mp-opt already has.
   void report(mlir::Operation *root);
 
 private:
@@ -32,7 +33,7 @@ private:
 
   /// The innermost pass that has failed.
   std::string pass;
-  /// The first text of MLIR's, and its place.
+  /// The first text of an MLIR error, and its place.
   std::string text;
   std::optional<mlir::Location> place;
   bool isTold = false;

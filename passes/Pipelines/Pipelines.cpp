@@ -69,8 +69,8 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   pm.addPass(createExpandLossScaling());
 }
 
-/// Texts that may have commas, as the text of a pipeline needs them: what a
-/// reproducer prints is read again.
+/// Puts texts that may contain commas into braces: a printed pipeline must be
+/// readable again.
 template <typename List>
 static SmallVector<std::string> putInBraces(const List &texts) {
   SmallVector<std::string> braced;
@@ -111,7 +111,8 @@ void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
     pm.addPass(createDecomposeGradients({/*contractions=*/true}));
     return;
   }
-  // What the user fixes, the exporter has left open.
+  // CheckExport runs before FixSizes: it must see which sizes the exporter left
+  // open.
   pm.addPass(createCheckExport());
   FixSizesOptions fixing;
   fixing.fixed.assign(options.fixed.begin(), options.fixed.end());
@@ -155,8 +156,8 @@ void buildEmulationPipeline(OpPassManager &pm) {
   pm.addPass(createMergeFunctions({"f32"}));
 }
 
-/// As PassPipelineRegistration does it, which prints what is wrong with options
-/// wherever the pipeline is asked for; here it goes to who asks.
+/// Like PassPipelineRegistration, which prints errors of options wherever the
+/// pipeline is requested; here they are passed to the caller.
 template <typename Options>
 static void registerPipeline(StringRef name, StringRef description,
                              void (*build)(OpPassManager &, const Options &)) {

@@ -17,7 +17,7 @@ namespace mp {
 
 struct MixedPrecisionOptions
     : public mlir::PassPipelineOptions<MixedPrecisionOptions> {
-  /// What is wanted in 16 bit.
+  /// The policy for 16 bit.
   PolicyOptionSet<Option<std::string>, Option<bool>, ListOption<std::string>>
       policy{*this};
   Option<std::string> assign{
@@ -163,38 +163,39 @@ struct ROCDLLoweringOptions
 
 using AddPassesFn = llvm::function_ref<void(mlir::OpPassManager &)>;
 
-/// Decides precision and carries it out: specialize functions, scale the loss
-/// of a graph that trains, safety analyses, classify, raise the opset, assign,
-/// check strictness, insert casts, simplify, convert weights, verify, merge
-/// functions. `addReports` adds the passes that want to see marks: all is done
-/// then, but functions are still one a call.
+/// Decides precision and applies the decision: specialize functions, scale the
+/// loss of a graph that trains, safety analyses, classify, raise the opset,
+/// assign, check strictness, insert casts, simplify, convert weights, verify,
+/// merge functions. `addReports` adds the passes that need marks: all else is
+/// done at that point, except that functions are still separate for each call.
 void buildMixedPrecisionPipeline(mlir::OpPassManager &pm,
                                  const MixedPrecisionOptions &options,
                                  AddPassesFn addReports = {});
 
-/// Makes a training step of a forward model: loss, backward pass, optimizer;
-/// without a loss of what the model's training_info says.
-/// Precision is decided between this and `buildTrainingExport`, which writes
-/// the step in standard operators; both are empty for other models.
+/// Makes a training step of a forward model: loss, backward pass, optimizer.
+/// Without a loss, the model's training_info is used. Precision is decided
+/// between this and `buildTrainingExport`, which writes the step in standard
+/// operators; both are empty for other models.
 void buildTrainingPipeline(mlir::OpPassManager &pm,
                            const TrainingOptions &options);
 void buildTrainingExport(mlir::OpPassManager &pm, bool distribute = false);
 
-/// Shows what 16-bit storage does in fp32: mp-emulate, in functions too.
+/// Emulates 16-bit storage in fp32: mp-emulate, in functions, too.
 void buildEmulationPipeline(mlir::OpPassManager &pm);
 
-/// From what `convert-onnx-to-linalg` makes to LLVM's dialect.
+/// Lowers the result of `convert-onnx-to-linalg` to LLVM's dialect.
 void buildLoweringPipeline(mlir::OpPassManager &pm,
                            const LoweringOptions &options);
-/// From the same to a plan of launches, and kernels in the dialects of LLVM and
-/// NVVM in `gpu.module @kernels`; the first of its two halves ends with `gpu`.
+/// Lowers the same to a plan of launches, with kernels in the dialects of LLVM
+/// and NVVM in `gpu.module @kernels`. The first of its two halves ends with the
+/// `gpu` dialect.
 void buildGPULoweringPipeline(mlir::OpPassManager &pm,
                               const GPULoweringOptions &options);
 void buildGPUFormation(mlir::OpPassManager &pm, bool inPlace);
-/// The same for a GPU of AMD's, with kernels in ROCDL's dialect.
+/// The same for AMD's GPUs, with kernels in ROCDL's dialect.
 void buildROCDLLoweringPipeline(mlir::OpPassManager &pm,
                                 const ROCDLLoweringOptions &options);
-/// The dialects on the way, and how their ops are bufferized.
+/// Registers the dialects of the lowering, and how their ops are bufferized.
 void registerLoweringDialects(mlir::DialectRegistry &registry);
 
 /// Registers `mp-mixed-precision`, `mp-train`, `mp-lower-to-llvm`,

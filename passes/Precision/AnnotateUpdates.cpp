@@ -42,7 +42,7 @@ static void getProducers(Operation *op, Block &block,
   });
 }
 
-/// What the ops in `reached` depend on becomes part of it, but for `border`.
+/// Adds all ops that `reached` depends on, except for those in `border`.
 static void addAncestors(Block &block, Walk &reached, const Walk &border) {
   std::vector<Operation *> queue(reached.begin(), reached.end());
   SmallVector<Operation *> producers;
@@ -56,7 +56,7 @@ static void addAncestors(Block &block, Walk &reached, const Walk &border) {
   }
 }
 
-/// What depends on gradients.
+/// The ops that depend on gradients.
 static Walk findSteps(Block &block) {
   std::vector<Operation *> queue;
   for (auto gradient : block.getOps<GradientOp>())
@@ -66,13 +66,13 @@ static Walk findSteps(Block &block) {
     Operation *op = queue.back();
     queue.pop_back();
     for (Operation *user : op->getUsers()) {
-      // What a subgraph captures is for the node that has the subgraph.
+      // A use inside a subgraph counts as a use by the node with the subgraph.
       user = block.findAncestorOpInBlock(*user);
       if (user && reached.insert(user).second)
         queue.push_back(user);
     }
   }
-  // Not what closes the graph: it uses everything.
+  // The terminator is excluded: it uses everything.
   reached.erase(block.getTerminator());
   return reached;
 }
@@ -83,8 +83,8 @@ void AnnotateUpdates::runOnOperation() {
     return;
   Block &block = graph.getBody().front();
   StringRef reason = "part of the optimizer's step";
-  // Decay of a state or of a parameter, and corrections of bias, use no
-  // gradient: they are what the step needs and the gradients do not.
+  // The decay of a state or of a parameter, and bias corrections, use no
+  // gradient: the step depends on them, but the gradients do not.
   Walk steps = findSteps(block), passes;
   for (auto gradient : block.getOps<GradientOp>())
     passes.insert(gradient);

@@ -40,7 +40,8 @@ private:
 
 } // namespace
 
-/// What the policy says under `key` where the pass's own option is `unset`.
+/// The policy's value of `key` if the pass's own option has its default
+/// `unset`.
 static std::string getSaid(PolicyAttr policy, StringRef key, StringRef own,
                            StringRef unset) {
   auto said = policy ? policy.getOption<ArrayAttr>(key) : ArrayAttr();

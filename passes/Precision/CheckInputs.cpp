@@ -32,10 +32,10 @@ struct CheckInputs : public mp::impl::CheckInputsBase<CheckInputs> {
 
 } // namespace
 
-/// As many nodes as a line has room for, described and as a pattern.
+/// The numbers of nodes that fit into a line, described and as a pattern.
 static constexpr size_t maxNamed = 3, maxRules = 12;
 
-/// The name by which --deny-node knows a node.
+/// The name of a node for --deny-node.
 static StringRef getRuleName(Operation *node) {
   StringRef name = getNodeName(node);
   return name.empty() ? getValueName(node->getResult(0)) : name;
@@ -52,7 +52,7 @@ static std::string listNodes(ArrayRef<Operation *> nodes,
   return names;
 }
 
-/// How to keep the nodes fp32.
+/// Advice on options that keep the nodes fp32.
 static std::string adviseRules(ArrayRef<Operation *> nodes) {
   if (nodes.size() > maxRules)
     return "; --deny-node with a pattern for their names keeps them fp32";

@@ -39,8 +39,8 @@ bool CheckStrict::isStrict() {
   return strict && strict.getValue();
 }
 
-/// What stands against the user's wish for 16 bit; null if nothing does, or
-/// nobody wished.
+/// The reason why a node that the user wants in 16 bit is not; null if it is,
+/// or was not requested.
 static StringAttr getRefusal(Operation *node) {
   ClassAttr held = getClass(node);
   if (held && held.getDeniedBy())

@@ -49,7 +49,7 @@ private:
 
 void Classify::annotate(const NodeClass &entry) {
   MLIRContext *context = &getContext();
-  // Texts stay where they are, one for many nodes.
+  // Texts have stable addresses, one for many nodes.
   StringAttr &reason =
       reasons[{entry.reason.data(), unsigned(entry.reason.size())}];
   if (!reason)
@@ -78,8 +78,8 @@ void Classify::annotateModule(GraphOp graph) {
           yield ? TypeRange(yield->getOperandTypes()) : TypeRange())));
 }
 
-/// Gives nodes that raising the opset has made the classes that a user's list
-/// gives them, so that they have the same in the next run.
+/// Gives nodes that were made by raising the opset the classes of the user's
+/// list, which makes their classes the same in the next run.
 void Classify::classifyAdapters(const PrecisionPolicy &policy,
                                 const NodeOverrides &overrides,
                                 const ModuleNames &names) {
@@ -91,8 +91,8 @@ void Classify::classifyAdapters(const PrecisionPolicy &policy,
   }
 }
 
-/// What the user says of a call holds for the function's body: a clone whose
-/// call is denied is denied too.
+/// Applies the user's rules for calls to the functions' bodies: a clone whose
+/// call is denied is denied, too.
 void Classify::denyCalls() {
   FunctionTable functions(getOperation());
   Builder builder(&getContext());
@@ -114,7 +114,7 @@ void Classify::denyCalls() {
     function->walk([&](Operation *op) {
       if (!isNode(op) || isDenied(op))
         return;
-      // What the user asked of it, and what stands against that, stays true.
+      // Keep the user's request for the op and its refusal.
       ClassAttr old = getClass(op);
       op->setAttr(mark::opClass,
                   old ? ClassAttr::get(&getContext(), OpClass::Deny,
@@ -130,7 +130,8 @@ void Classify::denyCalls() {
 
 void Classify::runOnOperation() {
   ModuleOp module = getOperation();
-  // Classes that nodes have stay; raising the opset has made new ones.
+  // Existing classes are kept: a second run only classifies nodes that raising
+  // the opset has made.
   bool isFirst = !module->hasAttr(mark::inputTypes);
   if (!isFirst && !module->hasAttr(mark::adapter))
     return;

@@ -44,13 +44,13 @@ private:
 
 } // namespace
 
-/// How a constant is used.
+/// The uses of a constant.
 namespace {
 struct ConstantUses {
   /// Inserted casts to one 16-bit type.
   SmallVector<Operation *> casts;
   Type castType;
-  /// There are others.
+  /// True if there are other uses.
   bool hasOther = false;
 };
 } // namespace
@@ -71,7 +71,7 @@ static ConstantUses collectUses(Value value) {
   return uses;
 }
 
-/// The user wants the constant to stay what it is.
+/// True if the user wants the constant to stay as it is.
 static bool isDenied(Operation *constant) {
   Type precision = getPrecisionType(constant);
   return precision && precision.isF32();
@@ -110,8 +110,8 @@ Operation *ConvertWeights::copy(Operation *constant, Operation *cast) {
   return clone;
 }
 
-/// What has become of the elements of a constant that now has `type`. The
-/// facts are those that an earlier pass has read.
+/// Reports how the elements of a constant that now has `type` have changed.
+/// Uses the facts that an earlier pass has collected.
 void ConvertWeights::report(Operation *constant, Type type) {
   ModuleOp module = getOperation();
   Type low = getLowType(module);
@@ -144,7 +144,7 @@ void ConvertWeights::report(Operation *constant, Type type) {
                          " lost precision as subnormals");
 }
 
-/// Why a constant that 16 bit does not hold has stayed fp32.
+/// Reports why a constant that does not fit 16 bit has stayed fp32.
 void ConvertWeights::reportOverflow(Operation *constant) {
   Type low = getLowType(getOperation());
   if (!low || !constant->hasAttr(mark::range) || getClamp(constant))
@@ -179,8 +179,8 @@ void ConvertWeights::convert(Operation *constant, SchemaCache &schemas) {
   report(converted, uses.castType);
 }
 
-/// A mask may stay fp32 while what is made of it becomes 16 bit; the bound is
-/// as good in fp32.
+/// A mask may stay fp32 while values computed from it become 16 bit; the bound
+/// is valid in fp32, too.
 void ConvertWeights::clampNarrowedMasks(Operation *scope) {
   for (Operation *constant : findNarrowedMasks(scope)) {
     Type f32 = Float32Type::get(&getContext());

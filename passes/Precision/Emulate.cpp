@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Nodes are visited in order, so that every operand has become fp32 before its
-// users are seen. What must keep its 16-bit type - outputs of the graph,
-// operands of custom ops - is noted before and cast at the end.
+// Nodes are visited in order: every operand becomes fp32 before its users are
+// visited. Values that must keep their 16-bit type - outputs of the graph,
+// operands of custom ops - are recorded first and cast at the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -90,7 +90,8 @@ OpResult Emulator::createCast(Value value, Type elementType, StringRef name) {
 }
 
 LogicalResult Emulator::collect() {
-  // Callers of a function know that it is emulated.
+  // Only outputs of the main graph keep their types: callers of a function know
+  // that it is emulated.
   Operation *yield =
       isa<GraphOp>(scope) ? getYield(scope->getRegion(0)) : YieldOp();
   auto note = [&](Operation *op) -> LogicalResult {
@@ -118,7 +119,7 @@ LogicalResult Emulator::collect() {
   return failure(result.wasInterrupted());
 }
 
-/// A cast back to fp32 behind a value that keeps its 16-bit type.
+/// Adds a cast back to fp32 after a value that keeps its 16-bit type.
 void Emulator::widenUses(Value value) {
   OpResult wide = createCast(value, f32);
   for (OpOperand &use : llvm::make_early_inc_range(value.getUses()))
@@ -141,7 +142,7 @@ void Emulator::visitCast(Operation *op) {
   OpResult result = op->getResult(0);
   if (is16BitTensor(result.getType()))
     return widenUses(result);
-  // Its operand was 16 bit, and is fp32 with the same value by now.
+  // The operand was 16 bit, and is fp32 with the same value now.
   if (op->getOperand(0).getType() != result.getType() ||
       !isF32Tensor(result.getType()))
     return;
@@ -153,7 +154,7 @@ void Emulator::visitCast(Operation *op) {
   op->erase();
 }
 
-/// Types in attributes; element types of values say nothing about these.
+/// Changes types in attributes, which the element types of values do not cover.
 void Emulator::patchAttributes(Operation *op) {
   // Cast-1 spells its type.
   if (auto to = op->getAttrOfType<StringAttr>("to");
@@ -169,8 +170,9 @@ void Emulator::patchAttributes(Operation *op) {
   }
 }
 
-/// Makes a 16-bit result an fp32 one, rounded. What is rounded takes over its
-/// name; `exactName` becomes that of the result itself.
+/// Turns a 16-bit result into an fp32 result and rounds it. The rounded value
+/// takes over its name; `exactName` is set to the new name of the result
+/// itself.
 void Emulator::round(OpResult value, std::string &exactName) {
   Type low = getTensorElementType(value.getType());
   std::string name = exactName;
@@ -192,8 +194,8 @@ void Emulator::round(OpResult value, std::string &exactName) {
     wide.getOwner()->erase();
 }
 
-/// Rounds all 16-bit results; their names change at once, for there may be
-/// many of them.
+/// Rounds all 16-bit results; their names are changed together, since there may
+/// be many.
 void Emulator::roundResults(Operation *op) {
   std::vector<std::string> names;
   for (OpResult result : op->getResults()) {
@@ -217,7 +219,7 @@ void Emulator::visit(Operation *op) {
   if (isStandardOp(op, "Cast") && op->getNumOperands() == 1 &&
       op->getNumResults() == 1)
     return visitCast(op);
-  // Ops that nobody described keep their types.
+  // Ops without a schema or function keep their types.
   if (isa<CustomOp>(op) && !op->hasAttr(mark::callee)) {
     for (OpResult result : op->getResults())
       if (is16BitTensor(result.getType()))
@@ -232,7 +234,7 @@ void Emulator::visit(Operation *op) {
   });
   if (!is16Bit)
     return;
-  // What control flow and functions yield has been rounded inside.
+  // The results of control flow and functions were rounded inside them.
   if (!op->getNumRegions() && !isa<CustomOp>(op))
     roundResults(op);
   for (OpResult result : op->getResults())

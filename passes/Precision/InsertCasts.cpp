@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// First all operands that want 16 bit are collected, while every node still
-// has the types it was decided by; then results are retyped, and each use that
-// wants another type than its value has gets that value's one cast.
+// First, all operands that need 16 bit are collected, while every node still
+// has the types that it was decided by. Then results are retyped, and each use
+// that needs another type than its value has gets the single cast of that
+// value.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +53,7 @@ private:
   Type lowType;
   CastBuilder builder;
   FunctionTable functions;
-  /// Operands that want 16 bit, and values that become it, in order.
+  /// Operands that need 16 bit, and values that become it, in order.
   SmallVector<OpOperand *> lowOperands;
   SmallVector<Value> lowValues;
   llvm::DenseSet<OpOperand *> wanted;
@@ -65,9 +66,9 @@ private:
 
 } // namespace
 
-/// A result whose type an attribute states: one that becomes 16 bit is stated
-/// to be, and where the absence means the operand's type, which is about to
-/// change, it is stated what it was.
+/// Sets the attribute that states the type of a result. A result that becomes
+/// 16 bit states that. If a missing attribute means the operand's type, which
+/// is about to change, the old type is stated.
 void CastInserter::stateType(Operation *op, const TypeSlot &slot,
                              const OpSchema *schema) {
   if (!schema || !schema->getAttribute("dtype") || op->getNumResults() != 1)
@@ -107,7 +108,7 @@ Value CastInserter::getCast(Value value, Type elementType) {
   return cast = result;
 }
 
-/// What ends a graph or a function gives its output the name.
+/// A cast that becomes an output of a graph or a function takes over its name.
 void CastInserter::takeOverName(Value value, OpResult cast) {
   auto source = dyn_cast<OpResult>(value);
   bool wantsLow = getTensorElementType(cast.getType()) == lowType;

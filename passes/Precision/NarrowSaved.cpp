@@ -31,7 +31,7 @@ struct NarrowSaved : public mp::impl::NarrowSavedBase<NarrowSaved> {
 
 } // namespace
 
-/// What an fp32 value was widened from.
+/// The 16-bit value that an fp32 value was widened from, or null.
 static Value findNarrow(Value value) {
   Operation *definer = value.getDefiningOp();
   bool isWidened = isInsertedCast(definer) &&
@@ -39,8 +39,8 @@ static Value findNarrow(Value value) {
   return isWidened ? definer->getOperand(0) : Value();
 }
 
-/// The 16-bit copy of an fp32 value that the forward pass has: what the value
-/// was widened from, or what it is narrowed to.
+/// The 16-bit copy of an fp32 value in the forward pass: the value that it was
+/// widened from, or the one that it is narrowed to.
 static Value findCopy(Value value, const SavedValues &saved) {
   if (Value narrow = findNarrow(value))
     return narrow;
@@ -51,8 +51,8 @@ static Value findCopy(Value value, const SavedValues &saved) {
   return {};
 }
 
-/// Operands that may not be rounded on their way to a comparison, or a
-/// difference, with what a node made of them.
+/// Operands that must not be rounded before a comparison or difference with a
+/// value that a node computed from them.
 static llvm::DenseSet<OpOperand *> findExactUses(GraphOp graph) {
   llvm::DenseSet<OpOperand *> uses;
   for (const Choice &choice :
@@ -81,7 +81,8 @@ void NarrowSaved::runOnOperation() {
     Value copy =
         isF32Tensor(value.getType()) ? findCopy(value, saved) : Value();
     SmallVector<OpOperand *, 2> uses(entry.uses);
-    // Positions are not rounded a second time.
+    // Uses that must stay exact are not narrowed, unless the value was 16 bit
+    // before.
     if (!findNarrow(value))
       llvm::erase_if(uses, [&](OpOperand *use) {
         return exact.contains(use) ||
@@ -101,7 +102,7 @@ void NarrowSaved::runOnOperation() {
     ++added;
     for (OpOperand *use : uses)
       use->set(wide);
-    // What was widened for the backward pass alone.
+    // Erase a cast that widened the value for the backward pass only.
     if (Operation *definer = value.getDefiningOp();
         value.use_empty() && isInsertedCast(definer)) {
       definer->erase();

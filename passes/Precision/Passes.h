@@ -19,8 +19,8 @@ namespace mp {
 #define GEN_PASS_DECL
 #include "Precision/Passes.h.inc"
 
-/// With the options of a request. (TableGen knows options that it lists itself,
-/// not those of getPolicyFields().)
+/// Creates the pass with the options of a request. (TableGen only knows options
+/// in its own list, not those of getPolicyFields().)
 std::unique_ptr<mlir::Pass> createSetPolicy(const PolicyRequest &request);
 
 #define GEN_PASS_REGISTRATION

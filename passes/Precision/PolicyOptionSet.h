@@ -48,7 +48,7 @@ public:
     return request;
   }
 
-  /// What the request leaves as it is by default is not said.
+  /// Sets the options for which the request differs from the default.
   void set(const PolicyRequest &request) {
     for (const auto &[field, option] : texts)
       if (!(request.*field->text).empty())

@@ -25,7 +25,7 @@ namespace {
 struct SetPolicy : public mp::impl::SetPolicyBase<SetPolicy> {
   SetPolicy() = default;
   explicit SetPolicy(const PolicyRequest &request) { options.set(request); }
-  // A clone has options of its own, into which MLIR copies the values.
+  // A clone has its own options, into which MLIR copies the values.
   SetPolicy(const SetPolicy &other) : SetPolicyBase(other) {}
 
   void runOnOperation() override;

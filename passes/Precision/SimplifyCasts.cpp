@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Casts are visited from the end of the graph to its start: one that moves
-// above data movement meets the next movement there, and is visited again.
+// Casts are visited from the end of the graph to its start: a cast that moves
+// before data movement reaches the next movement there, and is visited again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +64,8 @@ static bool isDataMovement(Operation *op) {
   return op->getNumResults() == 1 && getOperatorTraits(op).movesData();
 }
 
-/// Right behind the definition of its operand, where every user can see it.
+/// Moves the cast right after the definition of its operand, where every user
+/// can see it.
 static void moveToDefinition(Operation *cast) {
   Value source = cast->getOperand(0);
   if (auto argument = dyn_cast<BlockArgument>(source))
@@ -87,7 +88,8 @@ void CastSimplifier::erase(Operation *cast) {
   ++removed;
 }
 
-/// Narrowing what was widened gives back the narrow value exactly.
+/// Removes a narrowing cast of a widened value: it gives back the narrow value
+/// exactly.
 bool CastSimplifier::cancel(Operation *cast) {
   Operation *source = cast->getOperand(0).getDefiningOp();
   if (!isInsertedCast(source) ||
@@ -131,7 +133,7 @@ bool CastSimplifier::hoist(Operation *cast) {
     cast->getResult(0).replaceAllUsesWith(moved);
     erase(cast);
   } else {
-    // The cast keeps its name; it now stands for the smaller value.
+    // The cast keeps its name, and now casts the smaller value.
     cast->getResult(0).replaceAllUsesWith(moved);
     narrowings.erase(moved);
     narrowings[source] = cast;

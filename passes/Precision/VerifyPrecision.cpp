@@ -64,7 +64,7 @@ void VerifyPrecision::count(Operation *node, Type assigned) {
     ++nodesLow;
 }
 
-/// Operands that no decision covers have the types that they had.
+/// Operands without a decision keep their types.
 LogicalResult VerifyPrecision::verifyOthers(Operation *op) {
   for (OpOperand &operand : op->getOpOperands())
     if (narrowed.contains(operand.get()) && !takers.contains(&operand))
@@ -74,7 +74,8 @@ LogicalResult VerifyPrecision::verifyOthers(Operation *op) {
   return success();
 }
 
-/// All that the slot joins has the assigned type, and the schema admits it.
+/// Checks that all values of the slot have the assigned type, and that the
+/// schema admits it.
 LogicalResult VerifyPrecision::verifySlot(Operation *node, const TypeSlot &slot,
                                           Type assigned,
                                           const OpSchema *schema) {
@@ -209,14 +210,14 @@ void VerifyPrecision::summarize() {
       {builder.getStringAttr("precision"),
        builder.getStringAttr(low ? getPrecisionName(low) : "")},
   });
-  // What most models have none of.
+  // Counters that are absent in most models.
   for (StringRef name : {mark::elementsToZero, mark::masksClamped})
     if (Attribute count = module->getAttr(name))
       summary.set(name.drop_front(3), count);
   module->setAttr(mark::summary, summary.getDictionary(&getContext()));
 }
 
-/// Says of every cast that is left who wants it.
+/// Emits a remark for every remaining cast, with its user.
 static void emitCastRemarks(ModuleOp module) {
   if (!module.getContext()->getRemarkEngine())
     return;

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Nodes are visited in order, so that every operand is float64 before its
-// users are seen. Where the schema does not admit float64 for an operand or a
-// result, a cast stands in between.
+// Nodes are visited in order: every operand becomes float64 before its users
+// are visited. If the schema does not admit float64 for an operand or a result,
+// a cast is inserted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -99,7 +99,8 @@ static bool readElements(TypedAttr value, std::vector<double> &to) {
   }
   Type element = getTensorElementType(value.getType());
   if (auto cast = dyn_cast<CastElementsAttr>(value)) {
-    // A mask's bound is one in 16 bit: in float64 its elements stay.
+    // A mask is bounded for 16 bit only: in float64, its elements keep their
+    // values.
     if (!readElements(cast.getSource(), to))
       return false;
     for (double &number : to)
@@ -132,8 +133,8 @@ static bool readElements(TypedAttr value, std::vector<double> &to) {
   return isNarrowFloat(element);
 }
 
-/// Carries out a conversion to float64, which code that runs cannot leave to
-/// whoever writes the model.
+/// Converts elements to float64 now: code that is executed cannot defer this to
+/// the writer of the model.
 static TypedAttr materialize(TypedAttr value) {
   auto converted = dyn_cast_or_null<CastElementsAttr>(value);
   std::vector<double> elements;
@@ -175,11 +176,12 @@ void Widener::visitConstant(Operation *op) {
 // Nodes
 //===----------------------------------------------------------------------===//
 
-/// A cast to float64 right behind a value that keeps its type.
+/// Adds a cast to float64 right after a value that keeps its type.
 OpResult Widener::castUses(OpResult value) {
   OpResult wide = casts.create(value, f64);
   wide.getOwner()->removeAttr(mark::inserted);
-  // Who asks for the value, by its name, asks for that of the reference.
+  // The cast takes over the name: a caller that requests the value by name gets
+  // the reference.
   std::string name = onnxir::getValueName(value).str();
   if (!isa<InitializerOp>(value.getOwner()) && !name.empty()) {
     setValueName(value, casts.getNames().getValueName(name + "_narrow"));
@@ -194,7 +196,7 @@ OpResult Widener::castUses(OpResult value) {
   return wide;
 }
 
-/// Types in attributes; element types of values say nothing about these.
+/// Changes types in attributes, which the element types of values do not cover.
 void Widener::patchAttributes(Operation *op) {
   if (auto to = op->getAttrOfType<StringAttr>("to");
       to && isStandardOp(op, "Cast") &&
@@ -270,7 +272,7 @@ LogicalResult Widener::visit(Operation *op) {
   const OpSchema *schema = isa<CustomOp>(op) ? nullptr : getSchema(op);
   if (schema)
     patchAttributes(op);
-  // A node of one result computes in the type that it is told, if at all.
+  // A node with one result computes in the type of `stash_type`, if it has one.
   if (op->hasAttr("stash_type") && op->getNumResults() == 1)
     op->setAttr("stash_type",
                 IntegerAttr::get(IntegerType::get(op->getContext(), 64),

@@ -39,7 +39,7 @@ from ._reports import Diff, Explanation, Report, Summary, Verification
 from ._run import Program, TrainingStep, compile, num_threads, set_num_threads
 
 __version__ = _mp_opt.version().split()[0]
-# Calls of other threads, and those that Ctrl-C has left alone, end before the
+# Calls of other threads, and calls that Ctrl-C has abandoned, end before the
 # interpreter does.
 _atexit.register(_mp_opt.close)
 

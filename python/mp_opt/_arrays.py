@@ -87,7 +87,7 @@ def prepare(value, name: str):
         )
     if not isinstance(value, numpy.ndarray) and array.dtype == "float64":
         if not hasattr(value, "dtype"):
-            # Python's numbers have no type of their own.
+            # Python's numbers have no type.
             array = array.astype("float32")
     array = numpy.ascontiguousarray(array).reshape(array.shape)
     if not array.dtype.isnative:

@@ -60,7 +60,7 @@ class ModelWarning(UserWarning):
     """What is worth a look in a model or in data."""
 
 
-# What a message of the programs says to do in a shell.
+# Parts of messages that are instructions for a shell.
 _MAKE_STEP = re.compile(r"mp-opt \S+ --train --loss=\.\.\. -o step\.onnx")
 _SIZES = re.compile(r"(?<![\w-])--dim=(\w+)=(\w+)")
 _FLAG = re.compile(r"(?<![\w-])(--[a-z][a-z0-9-]*|-o)(?![\w-])")

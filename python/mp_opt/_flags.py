@@ -44,7 +44,7 @@ def argument_names() -> dict[str, str]:
     """The names of Python's arguments by those of flags."""
     try:
         _row("")
-    except Exception:  # A message is shown, whatever becomes of its names.
+    except Exception:  # The message is shown even if names are missing.
         return {}
     names = {row["flag"]: name for name, row in _rows_by_name.items()}
     for name, row in _rows_by_name.items():

@@ -7,7 +7,7 @@ import os
 
 from ._errors import Error
 
-# What ONNX's protobuf cannot hold.
+# ONNX's protobuf cannot hold more bytes than this.
 _LARGEST = 2**31 - 1
 
 

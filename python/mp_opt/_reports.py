@@ -7,7 +7,7 @@ import os
 
 
 def _escape(text: str, quote: bool = False) -> str:
-    # Not at the top: most of what imports this package prints nothing.
+    # Imported here: most users of this package print nothing.
     import html
 
     return html.escape(text, quote)
@@ -90,7 +90,7 @@ class Report:
         return f"<mp_opt.Report of {len(self.html)} bytes: save(path)>"
 
     def _repr_html_(self) -> str:
-        # The page in a frame of its own: styles and scripts stay inside.
+        # The page is in its own frame: its styles and scripts stay inside.
         return (
             '<iframe style="width:100%;height:640px;border:0" '
             'sandbox="allow-scripts" srcdoc="'

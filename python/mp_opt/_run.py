@@ -85,7 +85,7 @@ class Program:
     def __call__(self, *arrays, **named):
         names, values = None, arrays
         if named:
-            # Those without a name are of the first inputs.
+            # Arrays without a name are the first inputs.
             if len(arrays) > len(self.inputs):
                 raise Error(
                     f"expected {len(self.inputs)} inputs at most "

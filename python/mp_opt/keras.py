@@ -112,7 +112,8 @@ def train_step(model, loss, inputs, *, dim=None, step=None, **flags) -> Training
     content = export(model, inputs)
     first = inputs[0] if isinstance(inputs, (list, tuple)) else inputs
     sizes = {"batch": first.shape[0]} if dim is None else dim
-    # What Keras does not train stays; states of its random numbers are no part.
+    # Weights that Keras does not train stay frozen. Random states of Keras are
+    # not part of the model.
     known = {t.name for t in onnx.load_from_string(content).graph.initializer}
     frozen = [v.path for v in model.non_trainable_variables if v.path in known]
     if frozen and "freeze" not in flags:

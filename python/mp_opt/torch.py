@@ -155,13 +155,13 @@ class _Part:
                 4,
             )
         output = next(node for node in graph.graph.nodes if node.op == "output")
-        # Gradients that nobody asks for are None.
+        # Gradients that are not needed are None.
         given = output.args[0]
         self.places = [i for i, v in enumerate(given) if isinstance(v, torch.fx.Node)]
         if any(v is not None and not isinstance(v, torch.fx.Node) for v in given):
             raise mp_opt.NotSupportedError("it yields numbers that are no tensors", 4)
         self.count = len(given)
-        # The other part may rely on how the elements lie.
+        # The other part may rely on the strides of the elements.
         self.strides = [given[i].meta["val"].stride() for i in self.places]
         nodes = torch.fx.Graph()
         copies: dict = {}
@@ -258,7 +258,8 @@ def _train(graph, inputs, arguments):
         bw_compiler=compile_part("a backward pass"),
         decompositions=table,
     )
-    # Of products and a softmax, which the exporter knows the gradients of.
+    # Attention is computed as products and a softmax: the exporter knows their
+    # gradients.
     with sdpa_kernel(SDPBackend.MATH):
         return compiled(graph, inputs)
 

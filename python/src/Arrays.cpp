@@ -43,7 +43,8 @@ static int32_t getType(nb::dlpack::dtype type) {
   }
 }
 
-/// Type, and bytes, of elements that numpy sees as others: bfloat16 as uint16.
+/// The type and bytes of elements that numpy represents as others: bfloat16 as
+/// uint16.
 static nb::dlpack::dtype getDType(int32_t type, bool isNumpy) {
   auto make = [](nb::dlpack::dtype_code code, uint8_t bits) {
     return nb::dlpack::dtype{uint8_t(code), bits, 1};
@@ -120,8 +121,8 @@ void Arrays::add(const char *name, nb::object value, nb::object prepare) {
   inputs.push_back(std::move(input));
 }
 
-/// A tensor of the library's as (array, number of its type); it lives as long
-/// as the array does. `form` is "numpy" or "torch".
+/// Makes an array of a tensor of the library: (array, number of its type). The
+/// tensor lives as long as the array. `form` is "numpy" or "torch".
 static nb::object makeArray(BufferHandle buffer, bool isTorch) {
   mp_opt_array array;
   if (mp_opt_buffer_array(buffer.get(), &array) != MP_OPT_STATUS_OK)

@@ -16,11 +16,11 @@ namespace mp::python {
 
 using Input = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
-/// The arrays of a call. What they are made of lives as long as this.
+/// The arrays of a call, and the objects that own their data.
 class Arrays {
 public:
-  /// `prepare` makes an array, and the number of its type or 0, of what is none
-  /// that can be read where it lies.
+  /// `prepare` turns a value whose memory cannot be read directly into an
+  /// array, and the number of its type or 0.
   Arrays(nb::object names, nb::sequence values, nb::object prepare);
 
   const mp_opt_array *data() const { return arrays.data(); }
@@ -36,8 +36,8 @@ private:
   nb::list kept;
 };
 
-/// [(name, type, array)]: each tensor lives as long as its array does. They are
-/// numpy's, or torch's.
+/// [(name, type, array)]: each tensor lives as long as its array. Arrays are
+/// numpy's or torch's.
 nb::list makeArrays(std::vector<BufferHandle> buffers, bool isTorch);
 
 /// (name, type, sizes, whether it may be left out)

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //
-// Every call gives back what mp_opt/_errors.py makes exceptions and warnings
-// of: a status, a value, the error's text and the messages.
+// Every call returns the data that mp_opt/_errors.py turns into exceptions and
+// warnings: a status, a value, the error's text and the messages.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ struct Message {
   std::string file, node, op, attribute, text;
 };
 
-/// What a call has come to, before Python sees it.
+/// The result of a call, before it is converted for Python.
 struct Outcome {
   int status = 0;
   std::string error;
@@ -96,12 +96,12 @@ inline Outcome conclude(mp_opt_status status,
 }
 
 //===----------------------------------------------------------------------===//
-// Calls without Python's lock
+// Calls without the GIL
 //===----------------------------------------------------------------------===//
 
-/// Calls of all threads that are on their way. A thread that comes back to an
-/// interpreter that is gone is ended by an exception that no frame of C++ may
-/// see: so the interpreter waits, and takes no more calls.
+/// The running calls of all threads. A thread that returns to a finalized
+/// interpreter is ended by an exception that must not pass C++ frames: the
+/// interpreter therefore waits for all calls, and accepts no new ones.
 struct Calls {
   std::mutex mutex;
   std::condition_variable changed;
@@ -125,21 +125,21 @@ struct Calls {
     changed.wait(lock, [&] { return count == 0; });
   }
 };
-// Never destroyed: threads may outlive what static destructors take away.
+// The object is never destroyed: threads may outlive static destructors.
 inline Calls &calls() {
   static auto *only = new Calls;
   return *only;
 }
 
-/// While it lives, the interpreter waits for this call.
+/// The interpreter waits for this call while the object lives.
 struct Counted {
   Counted() { calls().begin(); }
   ~Counted() { calls().end(); }
   Counted(const Counted &) = delete;
 };
 
-/// While it lives, other threads of Python run. In this order: the call ends
-/// when it has the lock again.
+/// Other Python threads run while the object lives. The order of members
+/// matters: the call ends after the GIL is acquired again.
 struct Unlocked {
   Counted counted;
   nb::gil_scoped_release release;
@@ -149,7 +149,8 @@ struct Unlocked {
 // Long calls
 //===----------------------------------------------------------------------===//
 
-/// Calls that Ctrl-C has left alone; the process waits for them at its end.
+/// Calls that were abandoned after Ctrl-C; the process waits for them at its
+/// end.
 struct Abandoned {
   std::mutex mutex;
   std::condition_variable changed;
@@ -160,9 +161,9 @@ inline Abandoned &abandoned() {
   return *only;
 }
 
-/// Runs `work`, which owns all that it uses, in a thread of its own, so that
-/// signals are seen meanwhile: where one raises an exception (Ctrl-C does), the
-/// work goes on to its end, and what it makes is dropped.
+/// Runs `work` in its own thread, which makes signals visible meanwhile. `work`
+/// owns everything it uses: if a signal raises an exception (e.g. Ctrl-C), the
+/// work continues to its end, and its result is dropped.
 template <typename Work> void runInterruptibly(std::shared_ptr<Work> work) {
   Counted counted;
   struct Wait {
@@ -206,7 +207,7 @@ template <typename Work> void runInterruptibly(std::shared_ptr<Work> work) {
   }
 }
 
-/// At exit: no call is on its way from then on.
+/// Runs at exit: no call can start or be running afterwards.
 inline void closeCalls() {
   nb::gil_scoped_release release;
   calls().close();
@@ -230,7 +231,7 @@ inline std::vector<Flag> readFlags(nb::list flags) {
   return read;
 }
 
-/// Options of a command, and who hears what is said.
+/// The options of a command, and the listener for its messages.
 struct Options {
   std::shared_ptr<Listener> listener = std::make_shared<Listener>();
   OptionsHandle handle;
@@ -281,7 +282,7 @@ inline Source readSource(nb::object model, std::string name) {
   return source;
 }
 
-/// The base of long calls: what they use is theirs.
+/// The base of long calls, which own everything they use.
 struct Work {
   Options options;
   std::string command;

@@ -10,7 +10,7 @@
 namespace mp::python {
 
 namespace {
-/// Reads, converts, and writes or gives the bytes.
+/// Reads and converts a model, and writes or returns its bytes.
 struct Conversion : Work {
   std::string kinds;
   std::optional<std::string> output;
@@ -66,7 +66,7 @@ static nb::tuple convert(nb::object model, std::string name, nb::list flags,
 }
 
 namespace {
-/// Two models side by side.
+/// Compares two models.
 struct Comparison : Work {
   Source other;
   bool isDiff = false, asJSON = false;

@@ -14,7 +14,7 @@
 using namespace mp::python;
 
 NB_MODULE(_mp_opt, module) {
-  // Objects may still be used while the interpreter ends.
+  // Objects may still be used while the interpreter shuts down.
   nb::set_leak_warnings(false);
   module.def("version", &mp_opt_version);
   module.def("api_version", &mp_opt_api_version);

@@ -14,7 +14,7 @@ namespace mp::python {
 // Programs and steps
 //===----------------------------------------------------------------------===//
 
-/// What a call has made, of which the last place is empty.
+/// Returns the result of a call. The last entry of `made` is null.
 static nb::tuple finish(const Outcome &outcome,
                         const std::vector<mp_opt_buffer *> &made,
                         bool isTorch) {
@@ -28,7 +28,7 @@ static nb::tuple finish(const Outcome &outcome,
 }
 
 namespace {
-/// Objects outlive their options: the listener goes with them.
+/// The listener is kept, since objects outlive their options.
 struct Program {
   std::shared_ptr<Listener> listener;
   ProgramHandle handle;

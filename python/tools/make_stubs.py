@@ -169,7 +169,8 @@ def arguments(command, *left_out):
     )
 
 
-# Of convert() and its like: not theirs, or arguments of their own.
+# Flags that are not arguments of convert() and similar functions, or that have
+# their own arguments.
 OWN = ("precision", "o", "print_config", "dry_run", "summary", "explain", "train")
 STEPS = {row["name"] for row in mp_opt.flags() if row["group"] == "Training"}
 STEPS -= {"loss_scale"}

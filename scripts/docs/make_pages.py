@@ -32,7 +32,7 @@ OPTIONAL = {
 }
 
 
-# In docs/reference.md, which cannot link to what is not kept.
+# A mark in docs/reference.md, which cannot link to pages that are not kept.
 MADE_PAGES = "<!-- made pages -->"
 
 

@@ -19,7 +19,7 @@ BAR, GAP, LEFT, RIGHT, WIDTH = 14, 10, 250, 90, 760
 class Plot:
     title: str
     unit: str
-    # Headings of columns, and what their bars are called.
+    # Headings of columns, and the names of their bars.
     series: dict
     logarithmic: bool = False
     # Rows that are drawn begin with one of these; all without.

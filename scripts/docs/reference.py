@@ -26,7 +26,7 @@ DIALECTS = {
 }
 
 
-# What embed_examples.py writes.
+# The blocks that embed_examples.py writes.
 EMBEDDED = re.compile(
     r"^`(?P<name>test/[^`\n]+)`:\n\n"
     r"(?P<text>(?P<fence>`{3,})mlir\n(?:.*\n)*?(?P=fence)\n)",
@@ -99,7 +99,8 @@ def flags_page(programs, program):
     ]
     for command in COMMANDS[program]:
         lines += command_section(programs, command)
-    # Two groups of one name have two anchors, so that each has its command's.
+    # Two groups of the same name have two anchors: each gets that of its
+    # command.
     return name_headings("\n".join(lines))
 
 

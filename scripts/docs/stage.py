@@ -11,7 +11,7 @@ import os
 import pathlib
 import re
 
-# Pages that do not lie in docs/.
+# Pages outside of docs/.
 MOVED = {
     "CONTRIBUTING.md": "contributing.md",
     "README.md": "index.md",
@@ -22,14 +22,13 @@ MOVED = {
     "examples/training/README.md": "other-frameworks.md",
     "passes/README.md": "reference/pipeline.md",
 }
-# README.md is the first page for who reads the repository, docs/index.md that
-# of the site.
+# README.md is the first page of the repository, docs/index.md that of the site.
 FIRST_PAGE = "docs/index.md"
 FENCE = re.compile(r"^(?P<fence>`{3,})\w*\n.*?^(?P=fence)$\n?", re.M | re.S)
 LINK = re.compile(r"(?P<text>\[[^\]]*\])\((?P<target>[^)\s]+)\)")
 REMARK = re.compile(r"^<!-- (?:not run|run with torch):[^>]* -->\n", re.M)
-# How much a page counts in the search, by the beginning of its name: guides
-# first, then reference, then listings of sources.
+# The weight of a page in the search, by the prefix of its name: guides first,
+# then reference, then listings of sources.
 SEARCH_BOOSTS = {
     "tutorials/": 4,
     "install.md": 4,

@@ -25,7 +25,7 @@ class Node:
     attributes: dict = dataclasses.field(default_factory=dict)
     domain: str = "com.microsoft"
     opset: int = 15
-    # What the kernel gives, where the runtime has none.
+    # The kernel's results, if the runtime does not have the kernel.
     expected: typing.Optional[tuple] = None
 
     def __repr__(self):

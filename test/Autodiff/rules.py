@@ -37,7 +37,7 @@ class Case:
     inputs: dict
     # Outputs of the graph, by default y.
     outputs: tuple = ("y",)
-    # What to differentiate with respect to: by default all float inputs.
+    # Values to differentiate with respect to: by default all float inputs.
     wrt: tuple = ()
     # The same function of torch tensors, in the order of the inputs; returns
     # the outputs (one or a tuple). None where torch has no such operator.
@@ -50,23 +50,23 @@ class Case:
     step: float = 1e-6
     tolerance: float = 1e-6
     opset: int = OPSET
-    # Of the comparison with torch.
+    # The tolerance of the comparison with torch.
     torch_tolerance: float = 1e-9
-    # The inputs are where there is no derivative, and torch decides.
+    # True if the inputs are at points without a derivative: torch decides.
     kinks: bool = False
-    # False where an operator needs to see its sizes.
+    # False if an operator needs static sizes.
     dynamic: bool = True
-    # What evaluates: "reference", or "onnxruntime" where ONNX's evaluator
-    # lacks an operator or computes something else.
+    # The evaluator: "reference", or "onnxruntime" if ONNX's evaluator lacks an
+    # operator or computes something else.
     engine: str = "reference"
-    # Of the inputs; float32 where an operator has no other.
+    # The type of the inputs; float32 if an operator has no other.
     dtype: type = np.float64
-    # Passes of mp-opt that write the forward pass in what this has.
+    # Passes of mp-opt that rewrite the forward pass in supported operators.
     passes: tuple = ()
     # Options of mp-differentiate.
     options: str = ""
-    # The same function for difference quotients, where the reference evaluator
-    # does not have what the body has.
+    # The same function for difference quotients, if the reference evaluator
+    # lacks an operator of the body.
     forward: str = ""
 
     def __repr__(self):

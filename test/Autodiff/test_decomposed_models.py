@@ -17,7 +17,7 @@ from training import (
     work,
 )
 
-# What the layers of these models have turned into; none may be left.
+# Operators that must have been decomposed in these models.
 GONE = {
     "BatchNormInternal",
     "BatchNormalizationGrad",

@@ -15,9 +15,9 @@ import rules
 from support import run_mp_opt, scratch_dir
 
 FAMILIES = ["convolution", "grid_sample", "loss", "normalization", "pooling", "resize"]
-# What onnxruntime does not run: an output_padding of a stride or more, an even
-# LRN, GlobalLpPool of this version, and a Resize that excludes what is outside
-# or of a vector.
+# Cases that onnxruntime does not support: an output_padding of a stride or
+# more, an LRN of even size, GlobalLpPool of this version, and a Resize that
+# excludes outside positions or has a vector input.
 MISSING = (
     "transposed-padded-past-stride",
     "lrn-2",

@@ -182,7 +182,7 @@ def test_input_forget(operands):
     check("LSTM", operands, input_forget=1)
 
 
-# Without alpha, ThresholdedRelu has 1 by ONNX, but 0 in onnxruntime.
+# The default alpha of ThresholdedRelu is 1 in ONNX, but 0 in onnxruntime.
 ACTIVATIONS = [
     ("Relu", [], []),
     ("Tanh", [], []),

@@ -9,7 +9,7 @@ from ctypes import c_size_t, c_uint32, c_uint64, c_void_p
 
 ROOT = pathlib.Path(__file__).parents[2]
 LIBRARY = os.environ.get("MP_OPT_LIBRARY", "")
-# Of the build, where what is generated lies.
+# The include folder of the build, which has the generated headers.
 BUILD_INCLUDE = pathlib.Path(LIBRARY).parent.parent / "include"
 MODEL = ROOT / "examples/training/classifier.onnxtxt"
 
@@ -46,7 +46,7 @@ class Value(ctypes.Structure):
 
 Callback = ctypes.CFUNCTYPE(None, POINTER(Diagnostic), c_void_p)
 OUT = POINTER(c_void_p)
-# Names, what they return, what they take.
+# Names, result types and parameter types.
 FUNCTIONS = {
     "api_version": (c_uint32, []),
     "version": (c_char_p, []),

@@ -45,8 +45,8 @@ def test_shows_what_the_header_declares():
     symbols = {line.split()[-1].split("@")[0] for line in shown.splitlines()}
     own = {name for name in symbols if name.startswith("mp_opt_")}
     assert own == declared()
-    # Versions, the addresses by which MLIR knows types, and MLIR's C API with
-    # what Dialects.h and Passes.h add to it.
+    # The other symbols are versions, the addresses by which MLIR identifies
+    # types, and MLIR's C API with the additions of Dialects.h and Passes.h.
     others = [name for name in symbols - own if not name.startswith("MPOPT_")]
     assert all(re.match("_ZG?V?ZN4mlir|_ZZN4mlir|mlir", n) for n in others)
     added = set()

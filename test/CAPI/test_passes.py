@@ -40,7 +40,7 @@ def test_a_pipeline_on_every_form(program, form, tmp_path):
     subprocess.run([os.environ["MP_OPT"], MODEL, "-o", model], check=True)
     text = run(program, model, "mp-mixed-precision", "precision=fp16").stdout
     assert re.search(r'"onnx.Gemm".*tensor<8x3xf16>', text)
-    # What mp-opt makes of it, by the same passes.
+    # mp-opt gives the same result by the same passes.
     expected = tmp_path / "expected.mlir"
     subprocess.run(
         [os.environ["MP_OPT"], model, "--mixed-fp16", "-o", expected],

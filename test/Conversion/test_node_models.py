@@ -227,7 +227,7 @@ def test_cases(letter):
     surprises = [
         f"{name}: {why}"
         for name, why in failed.items()
-        # Whatever it is that cannot be compiled: a message, and no crash.
+        # A model that cannot be compiled must give a message, not a crash.
         if not is_exception(name) or why.startswith("exit code 70")
     ]
     surprises += [

@@ -28,7 +28,7 @@ BLOCK = re.compile(
 )
 RUN = ("sh", "python", "console")
 INPUTS = pathlib.Path(__file__).resolve().parent / "Inputs"
-# As scripts/compare-torch.sh finds it.
+# The same environment as in scripts/compare-torch.sh.
 TORCH_PYTHON = pathlib.Path(
     os.environ.get("MPOPT_TORCH_PYTHON")
     or pathlib.Path(
@@ -42,9 +42,9 @@ class Block:
     line: int
     kind: str
     text: str
-    # Why it is not run; empty if it is.
+    # The reason why it is not run; empty if it is run.
     reason: str = ""
-    # What it writes, if torch runs it.
+    # The files that it writes, if torch runs it.
     torch_files: tuple | None = None
 
 
@@ -101,7 +101,7 @@ def run_shell(text, folder, python=sys.executable):
         timeout=300,
     )
     assert done.returncode == 0, f"exit code {done.returncode}:\n{done.stdout}"
-    # What takes a second, as on a loaded machine, says how far it is.
+    # Progress is printed if compiling takes a second, e.g. on a loaded machine.
     return re.sub(r"^mp-\w+: compiling .*\n", "", done.stdout, flags=re.M)
 
 

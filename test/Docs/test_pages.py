@@ -31,7 +31,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 # A command that would escape being run.
 HIDDEN = re.compile(r"^ {4,}(?:\$ )?(?:mp-opt|mp-run|build/bin/\S+) ", re.M)
 COMMANDS = ("run", "bench", "compare", "train", "plan", "show")
-# Of a release that says what it can do on one page.
+# The length limit of README.md, which must stay short.
 README_LINES = 100
 
 
@@ -93,7 +93,7 @@ def test_readme_is_short():
 
 
 #
-# What they name
+# Names in the text
 #
 
 CODE = re.compile(r"`([^`\n]+)`")
@@ -160,7 +160,7 @@ def known_flags():
 @pytest.mark.parametrize("name", NAMES)
 def test_flags_exist(name, known_flags):
     text = read(name)
-    # Console blocks have what programs print, errors on purpose among it.
+    # Console blocks contain output, including deliberate errors.
     code = [b.text for b in pages.read_blocks(text) if b.kind == "sh" and not b.reason]
     code += CODE.findall(pages.outside_of_blocks(text))
     named = {flag for part in code for flag in FLAG.findall(part)}
@@ -177,7 +177,7 @@ TOPICS = [
     *(["mp-run", c, "--help"] for c in COMMANDS),
 ]
 EXAMPLES = re.compile(r"^Examples?:\n((?:  .*\n)+)", re.M)
-# What the examples of help texts speak of.
+# The model that the examples of help texts refer to.
 MODEL = """<ir_version: 10, opset_import: ["": 18]>
 m (float[batch, 4] x) => (float[batch, 4] y)
 <float[4, 4] "head.weight" = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},

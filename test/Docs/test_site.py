@@ -30,7 +30,7 @@ PROGRAMS = pathlib.Path(MP_OPT).parent
 CACHE = pathlib.Path(os.environ.get("MPOPT_CACHE", "~/.cache/mp-opt")).expanduser()
 LLVM = pathlib.Path("/usr/lib/llvm-22")
 ELSEWHERE = re.compile(r"(?:https?:)?//")
-# Loads of elements, by the attribute that names what is loaded.
+# Elements that load resources, and the attribute with the address.
 LOADS = {"audio": "src", "embed": "src", "iframe": "src", "img": "src",
          "object": "data", "script": "src", "source": "src", "video": "src"}
 LINKS_THAT_LOAD = {"stylesheet", "icon", "preload", "modulepreload", "manifest",
@@ -274,7 +274,7 @@ def test_site_is_whole(site, built):
         assert "<blockquote>" not in text
     index = built[site / "reference/index.html"].links
     for name in ("passes-precision", "passes-lowering", "dialect-mp"):
-        # From the navigation, and from the page itself.
+        # The navigation and the page itself link to it.
         assert index.count(f"{name}.html") == 2, name
 
 
@@ -312,7 +312,7 @@ def test_page_of_missing_pages_finds_the_folder(site):
     """A server shows it at any depth, and the site may be in a folder of it."""
     text = (site / "404.html").read_text(encoding="utf-8")
     assert not re.search(r'(?:href|src)="/|"(?:base|search)": "/', text)
-    # Before anything is loaded.
+    # The base must be set before any resource is loaded.
     assert text.index("base.href = folder") < text.index("<link")
     theme = text.index('src="./assets/javascripts/bundle')
     assert text.index('"__config"') < text.index("document.baseURI") < theme

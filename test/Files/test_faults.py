@@ -47,7 +47,7 @@ def test_nth_call_fails(name, named, tmp_path):
                 counts["faults"] += 1
                 done = scenario.done
                 if call == "unlinkat":
-                    # What cannot be removed stays until the next run.
+                    # A file that cannot be removed stays until the next run.
                     check_next_run(scenario)
                     counts["left"] += 1
                     continue

@@ -153,8 +153,8 @@ def test_signal(number, tmp_path):
     counts = collections.Counter()
     longest = 0
     for _ in range(SIGNALS):
-        # Before its first instructions a process has no handlers yet, and
-        # nothing to clean up.
+        # Before its first instructions, a process has no handlers, and nothing
+        # to clean up.
         after = rng.uniform(0, race.seconds)
         code, seconds, is_new = race.end_soon(number, after)
         longest = max(longest, seconds)
@@ -173,7 +173,8 @@ def test_signal_while_much_is_written(number, tmp_path):
     longest = 0
     codes = collections.Counter()
     for _ in range(8):
-        # A fast disk takes little more than what starting takes elsewhere.
+        # On a fast disk, the whole run takes little longer than the start
+        # elsewhere.
         after = rng.uniform(min(0.1, race.seconds / 4), race.seconds)
         code, seconds, _ = race.end_soon(number, after)
         codes[code] += 1

@@ -25,7 +25,7 @@ OPENED = re.compile(
 FORBIDDEN = re.compile(
     r"\b(socket|connect|bind|sendto|execve|execveat|fork|vfork)\("
 )
-# What the loader and libraries read.
+# Files that the loader and libraries read.
 SYSTEM = re.compile(
     r"/(?:etc/(?:ld\.so\S*|localtime)|usr/lib/\S*|lib/\S*|lib64/\S*"
     r"|proc/self/\S*|proc/\d+/\S*|proc/(?:cpuinfo|meminfo|stat)|sys/\S*"
@@ -201,7 +201,7 @@ def test_output_is_another_input(tmp_path):
                tmp_path / "hard.onnx")
     assert "would replace" in check_error(done, "hard.onnx")
     assert deny.read_text() == "Softmax\n" and schemas.read_text() == "{}"
-    # A name that is no file.
+    # A policy's name is not a file.
     run_well(source, "--policy=mixed_bfloat16", "--emit=onnx", "-o",
              tmp_path / "mixed_bfloat16", folder=tmp_path)
 

@@ -98,7 +98,7 @@ CASES = {
     """,
 }
 
-# What is not decided: results of which runtimes disagree, or that do not fit.
+# Undecided cases: runtimes disagree on the results, or results do not fit.
 OPEN = {
     "div-of-negative": "a = Neg(v321) t = Div(a, v213)",
     "mod-of-negative": "a = Neg(v321) t = Mod(a, v213)",
@@ -153,7 +153,7 @@ def kinds(model):
 @pytest.mark.parametrize("name", CASES)
 def test_known(name):
     model, expected = fold(CASES[name])
-    # Of no elements there is no product.
+    # The product of no elements is not folded.
     if expected.size == 0:
         assert "If" in kinds(model)
         return

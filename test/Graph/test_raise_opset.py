@@ -85,7 +85,7 @@ def differs(expected, actual, ulps=1):
     if expected.dtype.hasobject or expected.dtype.kind not in "fc":
         equal = np.array_equal(expected, actual)
     else:
-        # Sums that cancel are as near as what they are made of.
+        # Sums that cancel are as accurate as their terms.
         finite = np.abs(expected[np.isfinite(expected)])
         step = ulps * np.finfo(expected.dtype).eps
         least = step / 8 * np.max(finite, initial=0)

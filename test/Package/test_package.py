@@ -51,7 +51,7 @@ def package(tmp_path_factory):
 @needs("lintian")
 def test_lintian(package):
     assert re.fullmatch(r"mp-opt_[\d.]+_\w+\.deb", package.name)
-    # With what is only a hint; of notes those about overrides.
+    # Hints are included; of notes, those about overrides.
     printed = run("lintian", "--allow-root", "--display-info", "--pedantic",
                   "--fail-on=error,warning,info,pedantic", package)
     assert not re.search("^[EWIP]:", printed, re.M), printed

@@ -34,7 +34,7 @@ from support import (
 
 onnxruntime.set_default_logger_severity(3)
 
-# (engine, emulated form?); see above for what is left out.
+# (engine, emulated form?); see above for those that are left out.
 RUNS = {
     "bf16": [("reference", False), ("reference", True), ("ort", True)],
     "fp16": [

@@ -15,7 +15,7 @@ from support import DTYPES, UNIT_ROUNDOFF
 ROWS, TERMS, COLUMNS = 24, 3, 4
 MAKERS = ["MatMul", "Gemm", "Einsum", "Conv", "Mul and ReduceSum"]
 READERS = ["Sin", "Cos", "Cast", "Gather", "ArgMin", "TopK", "Equal"]
-# Nothing in the graph tells that "float" is whole.
+# The graph does not show that "float" is a whole number.
 OPERANDS = ["int", "float", "rounded float", "Range", "CumSum", "constant"]
 
 

@@ -21,7 +21,7 @@ SIZE, WIDTH = 6, 8
 # One row is masked as a whole, the others in part or not at all.
 MASK = np.tril(np.ones((SIZE, SIZE), bool))
 MASK[2] = False
-# What 16 bit scores are off by is seen through an exponential, and summed.
+# Errors of 16-bit scores pass through an exponential, and are summed.
 GROWTH = 16
 
 # The mask is made of `m`, `low` and `one`, and ends in `b`, of the scores `a`.
@@ -47,7 +47,7 @@ FORMS = {
     "another_mask": "c = Add (a, other) i = Sub (one, m)"
     " n = Mul (i, low) b = Add (c, n)",
 }
-# How the sum gets to be probabilities.
+# Forms of a softmax of the sum.
 SOFTMAXES = {
     "softmax": "s = Softmax (b)",
     "moved": "c = Transpose <perm = [1, 0]> (b) d = Softmax <axis = 0> (c)"

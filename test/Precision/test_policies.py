@@ -145,7 +145,7 @@ def test_policy_with_every_notion():
     assert found["node_Tanh_10"][1:] == ("f32", "user's list")
 
 
-# What is printed reads back as the same policy.
+# A printed policy can be read, and is the same policy.
 
 
 def meaning(text):
@@ -372,7 +372,7 @@ BAD_POLICIES = {
     "? " * 100000: "nested more than 32 deep",
     "&a " * 100000: "Already encountered an anchor",
     "x: " + "{" * 100000: "nested more than 32 deep",
-    # Commas in texts and comments are no entries.
+    # Commas in texts and comments do not separate entries.
     "metadata: {model: 'a,,b'} # [,,]\n": "no metadata 'a,,b'",
     "metadata:\n  model: |\n    [,,]\n": "no metadata '[,,]\\n'",
     '{"metadata":{"model":"[,,"}}': "no metadata '[,,'",
@@ -508,7 +508,7 @@ def test_strict_lists_every_refusal():
     assert "error: 13 nodes cannot run in bf16 as asked" in done.stderr
     notes = re.findall(r"note: node '(\w+)' \(Conv-11\): .*; asked at", done.stderr)
     assert len(notes) == 13 and done.stderr.count(" error: ") == 1
-    # The built-in list asks for the same; nobody is let down.
+    # The built-in list requests the same; no wish of the user is refused.
     flags = ("--mixed-bf16", "--strict", "--raise-opset=false")
     assert run(staged(CONVNEXT), *flags, "-o", "/dev/null").returncode == 0
 

@@ -52,7 +52,7 @@ class Builder:
         self.constants.append(numpy_helper.from_array(data, name))
 
     def pick(self):
-        # Most operands are recent, so that the graph is deep.
+        # Most operands are recent, which makes the graph deep.
         back = min(int(self.rng.exponential(12)), len(self.values) - 1)
         return self.values[-1 - back]
 
@@ -128,7 +128,7 @@ def test_claims(seed, width, tmp_path):
         assert reached >= float(number) * (1 - 1e-4), name
     if width > 1:
         return
-    # Of these and what is made of them no single number is known.
+    # The range of these values, and of values computed from them, is unknown.
     unknown = {"x"}
     for node in model.graph.node:
         name = node.output[0]

@@ -34,9 +34,9 @@ class Case:
     constants: str
     body: str
     allow: str
-    # Where it breaks without the analyses.
+    # The types in which it breaks without the analyses.
     breaks: tuple = ("fp16",)
-    # Constants that become 16 bit, clamped, where it breaks.
+    # Constants that are clamped to 16 bit, in the types in which it breaks.
     clamped: str = ""
     size: float = 1.0
 
@@ -105,14 +105,14 @@ CASES = {
         " y = Softmax (b)",
         "Add,Softmax,Sub,Where", ("fp16",), "low",
     ),
-    # Of a mask from outside nothing is known.
+    # The range of a mask that is an input is unknown.
     "unknown_mask": Case(
         "float[4,4] x, float[4,4] m",
         f"float one = {{1}}, float low = {{{LOWEST}}}",
         "i = Sub (one, m) n = Mul (i, low) b = Add (a, n) y = Softmax (b)",
         "Add,Mul,Softmax,Sub", ("fp16", "bf16"),
     ),
-    # Of two masks the sum must be finite as well.
+    # The sum of two masks must be finite, too.
     "two_masks": Case(
         "float[4,4] x, bool[4,4] m",
         "float low = {-40000}, float zero = {0}",
@@ -206,9 +206,9 @@ def differences(name, dtype, want, got):
                 return "other zeros"
             if np.abs(got.sum(axis=-1) - 1).max() > bound:
                 return "no softmax"
-            # Adding -1e9 to all scores of a row rounds them away, also in
-            # fp32; such a row must be no NaN. What it must be is tested in
-            # test_masked_rows.py.
+            # Adding -1e9 to all scores of a row rounds them away, in fp32 as
+            # well; such a row must not be NaN. test_masked_rows.py tests its
+            # values.
             want, got = want[MASK.any(axis=-1)], got[MASK.any(axis=-1)]
     size = max(1.0, np.abs(want).max())
     error = np.abs(want - got).max()
@@ -353,7 +353,7 @@ def test_big_mask_is_clamped_while_written(dtype, stays_f32, tmp_path):
     onnx.save(source, paths[0])
     flags = [f"--mixed-{dtype}", "--allow=Softmax"]
     if stays_f32:
-        # What is made of the mask becomes 16 bit all the same.
+        # Values computed from the mask become 16 bit all the same.
         flags.append("--deny=Add")
     done = run_mp_opt(
         paths[0], *flags, "--remarks-filter=mp-precision",

@@ -15,7 +15,7 @@ STEPS, WIDTH = 1000, 2
 LOOPS = ["Scan", "Loop"]
 READERS = ["output", "product", "both"]
 # One rounding each of elements, of results, of an operand of a product and of
-# what it yields.
+# the product's result.
 GROWTH = 4
 
 # Bodies: from the states and an element to the next states, in nodes (b is a

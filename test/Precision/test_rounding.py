@@ -18,7 +18,7 @@ def make_values(dtype, count):
     """Every fp32 exponent, ties, subnormals, zeros, infinities and NaN."""
     rng = np.random.default_rng(0)
     bits = rng.integers(0, 2**32, count, dtype=np.uint32)
-    # Half of them lie exactly between two 16-bit numbers, or next to that.
+    # Half of them are exactly between two 16-bit numbers, or next to that.
     drop = 16 if dtype == "bf16" else 13
     tie = bits[::2] >> drop << drop | np.uint32(1 << drop - 1)
     bits[::2] = tie + rng.integers(-1, 2, len(tie)).astype(np.uint32)

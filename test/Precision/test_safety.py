@@ -16,7 +16,7 @@ from onnx.reference import ReferenceEvaluator
 from support import UNIT_ROUNDOFF, relative_rms, run_mp_opt
 
 MODELS = pathlib.Path(__file__).parents[1] / "models" / "safety"
-# A contraction's operands, its result, and a product behind it.
+# The roundings: a contraction's operands, its result, and a product after it.
 GROWTH = 4
 
 CASES = [
@@ -63,7 +63,7 @@ def test_safety(name, dtype, flags, tmp_path):
     )
     mixed = onnx.load(tmp_path / "mixed.onnx")
     onnx.checker.check_model(mixed, full_check=True)
-    # A reduction alone is all that there is of the sums of ones.
+    # The models of sums of ones consist of a reduction only.
     assert "ones" in name or mixed != source, "nothing runs in 16 bit"
     feed = make_feed(source)
     (expected,) = ReferenceEvaluator(source).run(None, feed)

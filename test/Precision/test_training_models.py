@@ -48,9 +48,9 @@ pytestmark = needs_runtime
 each_model = pytest.mark.parametrize("name", training_models())
 each_dtype = pytest.mark.parametrize("dtype", DTYPES)
 
-# fp16 gradients below 2^-14 lose bits; scaling the seed of the backward pass
-# by a power of two, exact in every format, keeps these small nets' gradients
-# above it. What happens without is the subject of the forty steps.
+# fp16 gradients below 2^-14 lose bits. Scaling the seed of the backward pass by
+# a power of two, which is exact in every format, keeps these small nets'
+# gradients above it. The test of forty steps runs without scaling.
 GRADIENT_SCALE = {"bf16": 1.0, "fp16": 1024.0}
 # A rewritten model may err by this much more than the minimal emulation,
 # which rounds around contractions only and not between them.
@@ -86,7 +86,7 @@ def test_reference_is_reproduced(name):
     expected = reference(name)["out"]
     actual = run(name, load_source(name), list(expected))
     for value, array in expected.items():
-        # What is zero but for rounding is rounded by another processor's rules.
+        # Values that are zero except for rounding differ between processors.
         assert rms(actual[value] - array) <= FP32_NOISE * max(rms(array), 1e-5)
 
 
@@ -216,9 +216,10 @@ def test_forty_steps(name, optimizer, dtype):
         last = expected[-8:].mean()
         assert abs(losses[-8:].mean() - last) <= 0.02 * last
         return
-    # Step by step, against what rounding around contractions alone does.
-    # AdamW's first steps follow the sign of a gradient and not its size, so
-    # how far two curves part is a matter of chance more than of the dtype.
+    # Curves are compared step by step with those of rounding around
+    # contractions only. AdamW's first steps follow the sign of a gradient and
+    # not its size: the distance of two curves depends on chance more than on
+    # the dtype.
     measured = emulated[dtype]["max_abs_diff_to_fp32"]
     if optimizer == "adamw":
         measured = max(e["max_abs_diff_to_fp32"] for e in emulated.values())

@@ -25,9 +25,9 @@ GROWTH = 8
 # Nobody knows their ops; ONNX's checker crashes on the second one.
 NOT_RUN = {"custom_op", "eye_of_unknown"}
 NOT_CHECKED = {"eye_of_unknown"}
-# onnxruntime wants node names to be unique, ONNX does not. The reference
-# evaluator has no Resize of opset 10, knows only functions that stand before
-# their callers, and wants all inputs of a function to be given.
+# onnxruntime requires unique node names, ONNX does not. The reference evaluator
+# has no Resize of opset 10, only knows functions that are defined before their
+# callers, and requires all inputs of a function.
 NOT_RUN_BY = {
     "run": {"duplicate_names"},
     "run_strictly": {"conv_resize10", "function_nested", "function_optional"},

@@ -59,7 +59,7 @@ SUM = (
 )
 
 FORMS = {
-    # A level that goes before the first product.
+    # The level is removed before the first product.
     "mean_folded": ("a = Mul (x, slope) b = Add (a, shift) y = MatMul (b, w)", LEVEL),
     "padded": ("a = Sub (x, mu) b = Pad (a, pads) y = Conv (b, k)", SIGNAL),
     "relu_between": ("a = Sub (x, mu) b = Relu (a) y = MatMul (b, w)", LEVEL),

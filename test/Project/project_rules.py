@@ -43,17 +43,17 @@ FOLDERS = (
     "test",
 )
 USES_ONNX = ("lib/Schema/", "lib/Target/ONNX/")
-# What each layer must not see.
+# Folders whose headers each layer must not include.
 ABOVE = {
     "include": ("lib", "passes", "tools"),
     "lib": ("passes", "tools"),
     "passes": ("tools",),
 }
-# The folders of lib that stand on the passes.
+# The folders of lib that depend on the passes.
 ABOVE_PASSES = ("lib/API/", "lib/CAPI/")
 
-# The folders of lib, and the passes, in order: none sees one that stands behind
-# it.
+# The folders of lib, and the passes, in order: none may include headers of a
+# later one.
 LAYERS = (
     "Support", "Schema", "Data", "Runtime",
     "Dialect/ONNX", "Dialect/MP", "Dialect/Runtime", "Dialect/Kernel",
@@ -68,20 +68,20 @@ LAYERS = (
 )  # fmt: skip
 # Files may name fewer operators than this.
 MANY_OPERATORS = 8
-# Where each operator has a rule of its own, or stands in a list by its name.
+# Files in which each operator has its own rule, or is listed by its name.
 NAMES_OPERATORS = re.compile(
     r"lib/Operators/|/Rules/|/Opset/|/Decompositions/|/Recurrent/"
     r"|lib/Folding/\w+Folds|ONNXToLinalg/Shape\w+|/RangeRules\.cpp"
     r"|lib/Graph/OpsetUpgrade\.cpp"
 )
-# Lists of the policy, which are wishes, and the names that composites get.
+# Lists of the policy, which are requests, and the names that composites get.
 LISTS_OPERATORS = (
     "lib/Precision/Patterns/ReductionComposites.cpp",
     "lib/Precision/Policy/Profiles.cpp",
     "lib/Precision/Policy/TorchNames.cpp",
 )
 OPERATOR_ROW = re.compile(r'\{"(\w+)",')
-# A name that is asked for, not one of a node that is made.
+# A name that is compared with, not one of a node that is made.
 NAME = re.compile(r'(?<!create\()(?<!add\()(?<!return )"([A-Z]\w+)"')
 PART_OF_TEMPORARY = re.compile(
     r"\bfor \([^;{}]*:\s*(?:llvm::)?ArrayRef(?:<\w+>)?\("
@@ -127,7 +127,7 @@ def forbidden_layer(root, path, header):
             return above
         if (root / "include" / header).is_file():
             continue
-        # The header itself, or a generated one beside those of a folder.
+        # The header itself, or a generated header of a folder.
         if above == "passes" and (root / above / header).is_file():
             return above
         folder = os.path.dirname(header)
@@ -260,8 +260,8 @@ def check_pass_tests(root, _):
     readme = (root / "passes/README.md").read_text(encoding="utf-8")
     for path in files(root, ["passes"], ("Passes.td",)):
         place = path.relative_to(root)
-        # What stands in front of the first pass, then a flag and the text up to
-        # the next one in turns.
+        # The split gives the text before the first pass, then pairs of a flag
+        # and the text up to the next flag.
         parts = PASS.split(path.read_text(encoding="utf-8"))[1:]
         for flag, text in zip(parts[::2], parts[1::2]):
             if f"`{flag}`" not in readme:

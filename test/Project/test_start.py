@@ -21,7 +21,7 @@ import tempfile
 ADMITTED = re.compile(
     r"ld-linux.*|linux-vdso.*|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|jemalloc)\.so.*"
 )
-# In pages of 4 KiB: 1.5 times what there were when this was written.
+# The limits in pages of 4 KiB: 1.5 times the measured numbers.
 MOST_PAGES = {
     "mp-opt --version": 1600,
     "mp-opt": 2000,
@@ -100,7 +100,8 @@ def find_slow_starts(program):
             print(f"{name}: {pages} pages")
             if pages > MOST_PAGES[name]:
                 yield f"{name} touches {pages} pages: at most {MOST_PAGES[name]}"
-            # What runs a model also makes random numbers, and keeps code.
+            # A program that runs a model also makes random numbers, and caches
+            # code.
             if name == "mp-run":
                 continue
             seconds = measure_seconds(command)

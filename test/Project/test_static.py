@@ -15,14 +15,14 @@ import subprocess
 import sys
 import tempfile
 
-# Of each model, and what the output's name ends in.
+# The forms that each model is converted to, and the suffix of the output.
 FORMS = [
     (["--mixed-bf16", "--annotate"], ".onnx"),
     (["--mixed-fp16"], ".mlir"),
     (["--mixed-bf16"], ".mlirbc"),
     (["--emulate", "--mixed-bf16", "--summary=json"], ".onnxtxt"),
 ]
-# For another processor than this one.
+# Code for another processor than this one.
 CODE = (["--emit=obj", "--mixed-bf16", "--cpu=x86-64-v3", "--dim=batch=2"], ".o")
 LEAST = 50
 
@@ -35,7 +35,7 @@ def convert(program, model, flags, output):
         capture_output=True,
         text=True,
     )
-    # Of times, a line says nothing that could be the same.
+    # Progress messages have times, which differ between runs.
     said = re.sub(r"^mp-opt: compiling .*\n", "", done.stderr, flags=re.M)
     return done.returncode, done.stdout, said
 

@@ -13,7 +13,7 @@ from onnx.reference import ReferenceEvaluator
 
 UNIT_ROUNDOFF = {"bf16": 2.0**-8, "fp16": 2.0**-11}
 RUNS = 12
-# Chance, operands rounded beside the result, and weights.
+# A factor for chance, for rounded operands besides the result, and for weights.
 FACTOR = 8
 # Beyond it, a model says nothing about precision.
 MAX_CHANGE = 0.1
@@ -22,7 +22,8 @@ MAX_CHANGE = 0.1
 def disturb(array, unit, rng):
     if not isinstance(array, np.ndarray) or array.dtype != np.float32:
         return array
-    # Sizes and indices, and what they are made of, no pass may round.
+    # No pass may round sizes and indices, nor the values that they are computed
+    # from.
     if array.size <= 4 and (2 * array == np.round(2 * array)).all():
         return array
     noise = rng.uniform(-unit, unit, array.shape)

@@ -28,7 +28,7 @@ class Value:
     name: str
     dtype: int
     shape: tuple
-    # How large its elements get, roughly.
+    # The approximate magnitude of its elements.
     size: float = 1.0
     kind: str = "tensor"
 
@@ -74,7 +74,7 @@ class Maker:
         self.is_numeric = True
         self.is_dynamic = self.rng.random() < 0.4
         self.names = set()
-        # Of graphs that are finished: their siblings may use them again.
+        # Names of finished graphs: their siblings may use them again.
         self.old_names = []
         self.node_names = []
         self.scopes = []
@@ -98,7 +98,7 @@ class Maker:
 
     def new_name(self, base="v"):
         if self.names and self.chance(0.03):
-            # What a converter would call its own.
+            # A name that a converter would give.
             old = self.rng.choice(sorted(self.names))
             base = f"{old}_cast_{self.rng.choice(['bf16', 'fp16', 'f32'])}"
             if base not in self.names:
@@ -264,7 +264,7 @@ class Maker:
     def type_of(self, value, in_body):
         shape = list(value.shape)
         if self.is_dynamic or self.chance(0.3):
-            # The main graph has to say at least the rank.
+            # The main graph must state at least the rank.
             shape = None if in_body else [None] * len(shape)
         tensor = helper.make_tensor_type_proto(value.dtype, shape)
         if value.kind == "sequence":
@@ -377,7 +377,7 @@ class GraphMaker(Maker):
         for value in self.rng.sample(candidates, min(3, len(candidates))):
             if value not in chosen and self.chance(0.6):
                 chosen.append(value)
-        # As they are: a graph's input, an initializer.
+        # A graph's input and an initializer can be outputs as they are.
         extra = [self.rng.choice(self.inputs)] if self.chance(0.1) else []
         outputs = [self.info(v) for v in chosen] + extra
         if scope.weights and self.chance(0.05):

@@ -756,7 +756,7 @@ def from_sequence(g):
     elif kind == "insert":
         g.reinsert(s)
     else:
-        # How many there are is not known here: their sum has one shape.
+        # The number of elements is unknown here: their sum has one shape.
         shape = (999, *s.shape)
         all_of = g.node(
             "ConcatFromSequence", [s], [(FLOAT, shape, s.size)], axis=0, new_axis=1

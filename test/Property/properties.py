@@ -36,7 +36,7 @@ RUNNER = os.environ.get(
 )
 LOW_TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16}
 RULES = ("first-operand", "min-cut")
-# Of so many models one is run, too.
+# One of this many models is checked in each of these ways, too.
 EVERY_NUMBER, EVERY_RUNTIME, EVERY_DENIAL = 4, 8, 4
 
 
@@ -217,8 +217,8 @@ def loads(data):
     options = ort.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
-    # Its fusions have their own faults (a batch normalization of fp16 with
-    # fp32 scales behind a MatMul).
+    # onnxruntime's fusions have faults of their own, e.g. with a batch
+    # normalization of fp16 with fp32 scales after a MatMul.
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
         ort.InferenceSession(data, options, ["CPUExecutionProvider"])

@@ -14,7 +14,7 @@ COMMON = [
     "Pow", "ReduceMean", "ReduceSum", "Relu", "Reshape", "Resize", "Scan",
     "SequenceConstruct", "Softmax", "Tanh", "Transpose", "Where",
 ]  # fmt: skip
-# What a pipeline's text can hold without quoting.
+# Text that a pipeline can contain without quotes.
 PLAIN = re.compile(r"[A-Za-z0-9_./]+")
 
 

@@ -69,7 +69,7 @@ def test_calls(classifier):
         assert numpy.array_equal(y, classifier(x=x))
         assert numpy.array_equal(y, classifier.run(None, {"x": x})[0])
         assert numpy.array_equal(y, classifier.run(["scores"], {"x": x})[0])
-        # Lists have no type of their own.
+        # Lists have no type.
         assert numpy.array_equal(y, classifier(x.tolist()))
     assert classifier.run([], {"x": x}) == []
 

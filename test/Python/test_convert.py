@@ -50,7 +50,7 @@ def test_bytes_are_those_of_mp_opt(path, tmp_path, arguments, flags):
     made = mp_opt.convert(model, **arguments)
     assert isinstance(made, onnx.ModelProto)
     assert made == onnx.load_model_from_string(expected)
-    # What was given is what it was.
+    # The given model is not changed.
     assert model == onnx.load_model_from_string(content)
     assert mp_opt.convert(str(path), **arguments) == made
 
@@ -260,8 +260,8 @@ def test_external_data_by_path(path, tmp_path):
     mp_opt.convert(big, "bf16", output=output)
     made = onnx.load(output)
     assert made.graph.initializer[0].data_type == 16
-    # Bytes have a name, beside which their data lie; those of the result would
-    # have no place.
+    # Models as bytes may have a name, in whose folder their external data are.
+    # There is no such place for external data of the result.
     with pytest.raises(mp_opt.Error, match="write the model to a file"):
         mp_opt.convert(big.read_bytes(), "bf16", name=str(big))
     mp_opt.convert(big.read_bytes(), "bf16", name=str(big), output=output)

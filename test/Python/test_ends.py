@@ -210,7 +210,7 @@ def test_multiprocessing(tmp_path):
     threading.Thread(target=work, daemon=True).start()
     time.sleep(0.2)
     """,
-    # Without a normal end.
+    # Processes without a normal end.
     "import os, mp_opt, models\nmp_opt.compile(models.CLASSIFIER)\nos._exit(0)",
     "import sys, mp_opt, models\np = mp_opt.compile(models.CLASSIFIER)\n"
     "p.self = p\nsys.exit(0)",

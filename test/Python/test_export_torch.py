@@ -177,7 +177,7 @@ def test_judged_gradients():
     assert agrees("zero", 1e-6)[1].startswith("not judged: vanishes, 1e-17 of")
     assert agrees("small", 1e-6)[0] and agrees("zero", 3e-5)[0]
     assert not agrees("zero", 1e-2)[0] and not agrees("small", 1e-2)[0]
-    # Twice what torch's fp32 misses by; and draws of Dropout.
+    # Errors of twice those of torch's fp32 pass; draws of Dropout do not.
     assert agrees("rough", 2e-3)[0] and not agrees("rough", 5e-2)[0]
     assert not agrees("drawn", 1)[0]
 

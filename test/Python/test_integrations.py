@@ -33,7 +33,7 @@ def test_onnx_ir(path):
     assert both.modified
     with pytest.raises(mp_opt.UsageError):
         MixedPrecision("bf16", output="x.onnx")
-    # As an argument, too.
+    # Models of onnx_ir can be arguments, too.
     assert isinstance(mp_opt.convert(model, "bf16"), onnx_ir.Model)
 
 

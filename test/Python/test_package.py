@@ -17,7 +17,7 @@ from models import ROOT
 from support import MP_OPT
 
 FOLDER = ROOT / "python/mp_opt"
-# They import what is not everywhere.
+# Modules that import optional packages.
 OPTIONAL = {"backend", "keras", "model_explorer", "olive", "onnx_ir", "torch"}
 
 

@@ -36,7 +36,7 @@ def test_torch_compile():
         made = compiled(x)
         assert isinstance(made, torch.Tensor)
         torch.testing.assert_close(made, expected, rtol=1e-5, atol=1e-5)
-        # What changes in place is seen.
+        # In-place changes take effect.
         module[0].weight.mul_(2)
         torch.testing.assert_close(
             compiled(x), module(x), rtol=1e-5, atol=1e-5
@@ -205,8 +205,8 @@ def test_torch_step_is_torchs():
     states = step.state_dict()
     for key, value in module.state_dict().items():
         if key in states:
-            # ONNX's running variance is that of the batch, torch's that of what
-            # it is a sample of: of 16 rows, 16/15 of it; a tenth is new.
+            # ONNX's running variance is that of the batch, torch's that of the
+            # population: for 16 rows, 16/15 of it; a tenth is new.
             rtol = 0.1 / 15 if key.endswith("running_var") else 1e-4
             numpy.testing.assert_allclose(
                 states[key], value, rtol=rtol, atol=1e-6, err_msg=key

@@ -20,7 +20,7 @@ from support import MP_OPT
 DIST = pathlib.Path(os.environ.get("MPOPT_DIST", ROOT / "build/dist"))
 WHEELS = sorted(DIST.glob("mp_opt-*.whl"))
 PYTHONS = os.environ.get("MPOPT_TEST_PYTHONS", sys.executable).split(":")
-MOST_BYTES = 60_000_000  # with what GPUs take
+MOST_BYTES = 60_000_000  # including the support for GPUs
 MOST_IMPORT_MS = 15
 pytestmark = pytest.mark.skipif(
     not WHEELS, reason="no wheel: scripts/build-wheel.sh makes one"

@@ -54,7 +54,7 @@ CASES = {
         {"d": np.arange(8, 520, dtype=np.float32)},
         "--allow-node=a|b|e|g",
     ),
-    # The least distance to a code; data are midway between two of them.
+    # A search for the nearest code; data are midway between two codes.
     "codes": Case(
         """m (float[n,16] x) => (float[n,8] y) {
           ct = Transpose <perm = [1, 0]> (codes)
@@ -153,7 +153,7 @@ CASES = {
         },
         {"x": np.where(normal(18, 32, 16) > 0, 3, normal(19, 32, 16)).astype("f4")},
     ),
-    # As many rows as pass a test.
+    # The number of rows is the number of elements that pass a test.
     "rows": Case(
         """m (float[n,16] x) => (float[r,8] y) {
           s = MatMul (x, v) c = Greater (s, edge) c1 = Squeeze (c, one)
@@ -182,7 +182,7 @@ CASES = {
         },
         {"x": on_edges(np.arange(0, 256).reshape(16, 16), 7)},
     ),
-    # A loop that chooses, and goes on with what it has chosen.
+    # A loop that makes a choice, and continues with the chosen row.
     "greedy": Case(
         """m (float[1,16] h0) => (float[1,16] h, float[steps,1,32] s) {
           h, s = Loop (trips, yes, h0) <body = g (int64 i, bool c, float[1,16] hi)

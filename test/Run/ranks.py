@@ -20,7 +20,8 @@ from support import run_mp_opt
 
 ENVIRONMENT = {
     **os.environ,
-    # More ranks than cores, in a container; no other fabric than memory.
+    # There may be more ranks than cores, in a container; the only fabric is
+    # memory.
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",

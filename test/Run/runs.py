@@ -89,7 +89,7 @@ def curve(name):
     return json.loads((train_folder(name) / "curve.json").read_text())["fp32"]
 
 
-# As onnxruntime's AdamWOptimizer in the stored optimizer models.
+# The same as onnxruntime's AdamWOptimizer in the stored optimizer models.
 OPTIMIZERS = {"adamw": "adamw:eps=1e-6,mode=1", "sgd": "sgd"}
 
 

@@ -16,7 +16,7 @@ from support import run_mp_opt
 
 WINDOW, WINDOWS = 3, 4
 STEPS = WINDOW * WINDOWS
-# A row whose gradients overflow, and one whose loss is no number.
+# A row whose gradients overflow, and one whose loss is not finite.
 ROWS = {"gradient": 1e3, "loss": 3e38}
 
 

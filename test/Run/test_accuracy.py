@@ -11,7 +11,8 @@ from runs import BAD_INPUT, USAGE, attempt, fail, load_safetensors, mp_run
 from runs import write_model
 from support import run_mp_opt
 
-# As an exporter writes it in training mode: statistics of the batch, and a mask.
+# A model as exporters write it in training mode: statistics of the batch, and a
+# mask.
 TRAINS = """
 f (float[n,4] x) => (float[n,3] y)
 <

@@ -47,7 +47,7 @@ def test_one_value_twice(c):
         np.testing.assert_allclose(found[name], value, rtol=1e-6, atol=1e-7)
 
 
-# Outputs that are one buffer by branches share it with no other output.
+# Outputs that share a buffer through branches share it with no other output.
 OTHERS = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[2] x, float[1, 2] z, bool c)
     => (float sum, float total, float y, float[2] u, float[2] w)

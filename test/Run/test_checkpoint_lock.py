@@ -46,7 +46,7 @@ def test_a_second_run_is_refused(tmp_path):
             message = fail(BAD_INPUT, *train(other, *flags, f"--log={log}"))
             assert f"mp-run train: error: {other}: {expected}" in message
         assert not log.exists()
-        # That changes nothing for the first one.
+        # The failed attempts do not affect the first run.
         newest = max(folder.glob("step-*"))
         while max(folder.glob("step-*")) == newest:
             assert run.poll() is None

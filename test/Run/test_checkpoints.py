@@ -38,7 +38,7 @@ def whole(tmp_path_factory):
 
 
 def steps_in(folder):
-    # A folder that is not there has none.
+    # A missing folder has none.
     return sorted(
         int(p.parent.name.removeprefix("step-"))
         for p in (folder / "checkpoints").glob("step-*/manifest.json")
@@ -93,14 +93,14 @@ def run_and_kill(tmp_path, delay, *flags):
         # The log is a new file when the steps begin.
         while inode(log) == old and process.poll() is None:
             time.sleep(0.002)
-        # Kills come ever later, so that the run gets somewhere.
+        # Each kill comes later than the last: the run makes progress.
         time.sleep(delay * (1 + kills / 4))
         process.kill()
         process.wait()
         kills += 1
         if before and not out.exists():
             assert steps_in(tmp_path)[-1] >= before[-1]
-    # On a busy machine the kills may come before the end each time.
+    # On a busy machine, all kills may come before the end.
     if not out.exists():
         subprocess.run(line, stderr=subprocess.DEVNULL, check=True)
     assert kills > 0

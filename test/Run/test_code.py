@@ -277,7 +277,7 @@ def test_training_equals_jit(tmp_path, flags):
     assert [np.float32(loss) for loss in losses] == found
 
 
-# Uses the header as C programs do, with memory of its own for the output.
+# Uses the header like C programs do, with its own memory for the output.
 MAIN = r"""
 #include "small.h"
 #include <stdio.h>
@@ -327,7 +327,7 @@ def test_object_in_a_program(tmp_path, small, language):
     runtime = build_runtime(tmp_path, "c++")
     source = tmp_path / ("main.c" if language == "c99" else "main.cpp")
     source.write_text(MAIN)
-    # No library of C++ for what is written in C.
+    # C code must not need a C++ library.
     compiler = "cc" if language == "c99" else "c++"
     subprocess.run(
         [
@@ -452,7 +452,7 @@ def test_errors(tmp_path, small):
     assert "--runtime=FILE" in bad(
         BAD_INPUT, *lib, "--target=aarch64-linux-gnu", "--cc=true"
     )
-    # What someone else has written stays.
+    # A file that mp-opt has not written is kept.
     (tmp_path / "small.h").write_text("mine\n")
     assert "none of mp-opt's" in fail(BAD_INPUT, small, *obj)
     assert (tmp_path / "small.h").read_text() == "mine\n" and not out.exists()

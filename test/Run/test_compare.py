@@ -11,7 +11,7 @@ from runs import (
     BAD_INPUT, OUTSIDE, USAGE, attempt, fail, mp_run, run_mp_opt, write_model,
 )
 
-# The second node loses what is small beside 4096.
+# The second node loses bits that are small relative to 4096.
 A = """
 f (float[n] x) => (float[n] y)
 <float big = {4096}, float third = {0.33333334}>

@@ -130,7 +130,7 @@ def test_resumed_runs_have_the_same_bits(tmp_path):
     flags = (data, DEVICE, "--quiet")
     mp_run("train", model, *flags, "--steps=6", "-o", whole)
     again = (f"--checkpoint={tmp_path / 'c'}", "--resume", "-o", parts)
-    # A checkpoint is all that the second part has of the first.
+    # The second part only has a checkpoint of the first one.
     mp_run("train", model, *flags, *again, "--steps=3")
     mp_run("train", model, *flags, *again, "--steps=6")
     assert whole.read_bytes() == parts.read_bytes()
@@ -164,7 +164,7 @@ def test_curves(tmp_path, name, precision):
         expected = losses(tmp_path, name, step, "--steps=40")
     rtol = 1e-3 if precision == "fp32" else 1e-2
     # Statistics of a batch of eight amplify rounding from step to step: the
-    # processor's own test allows as much.
+    # CPU's own test allows the same.
     rtol = {1e-3: 1e-2, 1e-2: 5e-2}[rtol] if name == "resnet8" else rtol
     np.testing.assert_allclose(found, expected, rtol=rtol)
 
@@ -246,7 +246,7 @@ def test_tf32_has_code_of_its_own(tmp_path):
         outputs(tmp_path, model, "--random=1", DEVICE, cache, *flags)["y"]
         for flags in ((), (TF32,), ())]
     assert (again == exact).all() and (rounded != exact).any()
-    # Of 64 products of numbers that are hardly larger than 4.
+    # The sum of 64 products of numbers that hardly exceed 4.
     assert np.abs(rounded - exact).max() < 64 * 4 * 4 * 2.0**-10
 
 
@@ -496,7 +496,7 @@ def test_sizes_are_known(tmp_path):
         tmp_path, "net (float[n] x) => (float[n] y) { y = Neg(x) }"
     )
     np.savez(tmp_path / "data.npz", x=np.ones(3, np.float32))
-    # Those of data are, and those of --dim.
+    # Sizes are known from the data, or from --dim.
     found = outputs(tmp_path, model, tmp_path / "data.npz", DEVICE)
     np.testing.assert_array_equal(found["y"], -np.ones(3))
 

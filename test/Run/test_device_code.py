@@ -79,7 +79,7 @@ def test_calls(tmp_path, small):
         np.testing.assert_array_equal(found["w_new"], 2 * W)
     found = library.run({"x": X, "rows": ROWS, "w": -W})
     np.testing.assert_array_equal(found["w_new"], -2 * W)
-    # Without --in-place, nothing stays: it is the default again.
+    # Without --in-place, states are not kept: they have their defaults again.
     found = library.run({"x": X, "rows": ROWS})
     np.testing.assert_array_equal(found["w_new"], 2 * W)
     library.release()
@@ -111,7 +111,7 @@ def test_states_stay_on_the_device(tmp_path, small):
     path = emit_for("emulated", small, tmp_path / "libsmall.so", "--in-place")
     library = Library(path, "small")
     data = {"x": X, "rows": ROWS}
-    # From its default on, without copies.
+    # States begin with their defaults, without copies.
     assert library.run(data).keys() == {"y"}
     found = library.run(data, ["w_new"])
     np.testing.assert_array_equal(found["y"], (X * 2 * W)[ROWS])
@@ -123,7 +123,7 @@ def test_states_stay_on_the_device(tmp_path, small):
     np.testing.assert_array_equal(
         library.run(data, ["w_new"])["w_new"], -4 * W
     )
-    # It is not known what a failed call has left.
+    # The states are unknown after a failed call.
     bad = {"x": X, "rows": [0, 5, 0]}
     assert library.error(bad)[0] == BAD_VALUE
     code, text = library.error(data)
@@ -224,7 +224,7 @@ def emulated_kernels(tmp_path, model, *flags):
          tmp_path / "kernels.o"],
         check=True,
     )
-    # What the rest of the object refers to is never called.
+    # The other functions that the object refers to are never called.
     stubs = tmp_path / "stubs.c"
     names = ("mp_device_run", "mp_device_choose", "mp_device_release",
              "mp_open_emulated_driver")

@@ -230,7 +230,8 @@ def test_a_transformer_step(tmp_path):
     assert total["launches"] + total["copies"] <= 227
     assert figures["kinds"]["update"]["launches"] == 1
     # Each layer has 12 products of 512 x 512, and two of all tokens for
-    # attention; a gradient is two more. Scores are of the first token alone.
+    # attention; a gradient takes two more. Scores are computed for the first
+    # token only.
     tokens = 16 * 128
     layer = tokens * (12 * 512 * 512 + 2 * 128 * 512)
     scores = 16 * 512 * 2

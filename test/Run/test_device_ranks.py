@@ -23,8 +23,8 @@ def launcher():
     return find_launcher("openmpi")
 
 
-# Streams that nobody waits for do what they have to as late as they can, or as
-# early: an event that is forgotten shows in one of the two.
+# Streams do their work as late as possible, or as early as possible, unless
+# they are waited for: a missing event shows in one of the two.
 PATHS = {"mpi": ("mpi", "late"), "nccl": ("nccl", "late"), "early": ("nccl", "early")}
 
 
@@ -184,7 +184,7 @@ def test_overlap(tmp_path, launcher):
     rank = command(
         "train", step, f"--data={make_data(tmp_path, 2)}", DEVICE, "--quiet"
     )
-    # One of the two writes down what it calls.
+    # One of the two ranks logs its calls.
     subprocess.run(
         [launcher, "-n", "1", "env", f"MPOPT_EMULATED_LOG={calls}", *rank, ":", "-n",
          "1", *rank],

@@ -9,8 +9,8 @@ import pytest
 
 from runs import BAD_INPUT, DEVICE, fail, mp_run, run_mp_opt, write_model
 
-# Around the bounds of one block, of one warp, and of what is cut; sizes with
-# and without divisors.
+# Sizes around the limits of one block, of one warp, and of split sums; sizes
+# with and without divisors.
 COLUMNS = [
     ((511, 33), (0,)),
     ((512, 32), (0,)),
@@ -131,7 +131,7 @@ SCATTERS = {
     "columns": ((60, 40), (90, 40), (90, 40), "ScatterElements{}"),
     "last": ((30, 50), (30, 77), (30, 77), "ScatterElements{axis=1}"),
     "middle": ((6, 21, 11), (5, 64, 11), (5, 64, 11), "ScatterElements{axis=1}"),
-    # Blocks of their own for each index in front and behind.
+    # Each index of the axes before and after has its own blocks.
     "planes": ((6, 500), (6, 2700), (6, 2700), "ScatterElements{axis=1}"),
     "long_planes": ((2, 70001), (2, 400), (2, 400), "ScatterElements{axis=1}"),
     "between": ((4, 90, 5), (3, 300, 5), (3, 300, 5), "ScatterElements{axis=1}"),
@@ -202,7 +202,8 @@ def test_scattered_out_of_range(tmp_path):
     assert "index -5001 is out of range for size 5000" in error
 
 
-# Of few results and long sums: m, n, k, and the sizes that k is a product of.
+# Products with few results and long sums: m, n, k, and the sizes that k is the
+# product of.
 PRODUCTS = [
     (16, 144, (8192,)),
     (64, 64, (4096,)),
@@ -288,5 +289,5 @@ def test_recurrent_layers(tmp_path, name):
     launches = re.findall(r"device\.launch @kernels::@(\w+)_\d", path.read_text())
     assert launches.count("contract") >= 2 * steps
     assert len(launches) <= 2 * 5 * steps
-    # Those of most steps are the same.
+    # Most steps use the same kernels.
     assert path.read_text().count("gpu.func") < len(launches) // 2

@@ -77,7 +77,8 @@ def test_rows_travel(tmp_path, flags):
     found, expected = load_safetensors(out), load_safetensors(tmp_path / "o.safetensors")
     for name, value in found.items():
         np.testing.assert_array_equal(value, expected[name], err_msg=name)
-    # At most 32 rows of a batch, with their indices; all of them would be 320 KB.
+    # At most 32 rows of a batch are sent, with their indices; all rows would be
+    # 320 KB.
     assert json.loads(done.stdout)["sent_bytes"] / steps < (ranks - 1) * 3000
 
 
@@ -124,7 +125,8 @@ def test_lazy_adam(tmp_path):
     # A row of each batch has no step left out; it is the same in both.
     for state in ("table", "table.exp_avg", "table.exp_avg_sq"):
         np.testing.assert_allclose(lazy[state][7], eager[state][7], rtol=2e-3, atol=1e-7)
-    # Rows of the first batch alone are one step of Adam away: lr, but for eps.
+    # Rows that only the first batch has are one step of Adam away: lr, except
+    # for eps.
     once = np.setdiff1d(ids[0] % ROWS, ids[1:] % ROWS)
     moved = np.abs(lazy["table"][once] - table[once])
     np.testing.assert_allclose(moved[moved > 1e-3], 0.01, rtol=1e-3)

@@ -165,7 +165,7 @@ def test_no_time_is_left(kit):
     assert "0 entries ran, 0 wrong or failed, 2 skipped" in done.stdout
 
 
-# Stand-ins for what a machine with a GPU may have.
+# Stand-ins for tools that a machine with a GPU may have.
 SANITIZER = """#!/bin/sh
 [ "$1" = --tool=memcheck ] || { echo ERROR SUMMARY: 3 errors; exit 9; }
 shift 2

@@ -45,7 +45,7 @@ def test_is_kept(tmp_path, run):
     found = re.fullmatch(r"(\S+) (dot|widen)\n", path.read_text())
     assert found
     np.testing.assert_array_equal(first, run(f"--kernels={found[2]}"))
-    # What is there is believed, whoever wrote it.
+    # A stored choice is used without a check of its origin.
     for form in ("dot", "widen"):
         path.write_text(f"other widen\n{found[1]} {form}\n")
         np.testing.assert_array_equal(run(), run(f"--kernels={form}"))

@@ -108,7 +108,7 @@ def build():
         results = [f"{name}_y{index}" for index in range(*count or [1])]
         nodes.append(helper.make_node(op, names, results, name, **attributes))
         outputs += results
-    # The reference tells the types of what is computed.
+    # The reference states the types of computed values.
     unknown = [onnx.ValueInfoProto(name=name) for name in outputs]
     graph = helper.make_graph(nodes, "g", [], unknown, initializers)
     model = helper.make_model(

@@ -11,7 +11,7 @@ from runs import MP_OPT, MP_RUN, ROOT, make_step, train_folder, write_model
 
 INTERNAL = 70
 MODEL = ROOT / "examples" / "mlp.onnxtxt"
-# In MB: threads cannot begin, or LLVM cannot go on.
+# Limits in MB at which threads cannot begin, or LLVM cannot continue.
 LIMITS = (112, 120, 131, 150, 205)
 
 

@@ -141,7 +141,7 @@ def test_overlap(tmp_path, launcher):
 
 
 #
-# Whether there is an NCCL
+# Availability of NCCL
 #
 
 
@@ -202,8 +202,8 @@ def test_library(tmp_path, launcher):
         env=devices(2, MPOPT_NCCL_LIBRARY=str(DOUBLE / "libcuda.so.1"), **variables),
     )
     assert_equal_bits(found, expected)
-    # As packages of Python's index are: beside the package of mp-run, where the
-    # machine has none that can be opened.
+    # Packages of PyPI are installed next to the package of mp-run, which is
+    # searched if the machine has no library that can be opened.
     (tmp_path / "none").mkdir()
     (tmp_path / "none" / "libnccl.so.2").write_text("no library\n")
     paths = f"{tmp_path / 'none'}:{DOUBLE}"
@@ -252,7 +252,7 @@ def test_real_library(tmp_path, launcher):
 
 
 #
-# What fails
+# Failures
 #
 
 
@@ -281,7 +281,8 @@ def test_no_start(tmp_path, launcher):
     assert message.endswith("; --collectives=mpi does without")
 
 
-# On one rank: a function, how often it succeeds, and its error.
+# Failures on one rank: a function, the number of calls that succeed, and its
+# error.
 FAILURES = {
     "ncclGetUniqueId:0:2": (0, "rank 0 has no NCCL: ncclGetUniqueId: unhandled"),
     "ncclCommInitRank:0:5": (1, "NCCL: ncclCommInitRank: invalid usage ("),

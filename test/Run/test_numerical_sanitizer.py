@@ -18,7 +18,7 @@ from test_code import SANITIZED, emit
 LLVM = pathlib.Path("/usr/lib/llvm-22/bin")
 RUNTIME = ROOT / "lib" / "Runtime" / "CPU"
 
-# Values of about one: a product, what sums up rows, what has series inside.
+# Values of about one: a product, sums of rows, and functions that use series.
 LAYERS = """
 g (float[64,96] x, float[96,80] w, float[80] s, float[80] b)
   => (float[64,80] y, float[64,80] z, float[64] r)
@@ -32,7 +32,7 @@ g (float[64,96] x, float[96,80] w, float[80] s, float[80] b)
   r = ReduceSum<keepdims = 0>(e, axes)
 }
 """
-# What a sanitizer is for: most digits of x are lost on the way.
+# A case for sanitizers: most digits of x are lost on the way.
 UNSTABLE = """
 g (float[64] x) => (float[64] y)
 <float[1] big = {1000000.0}>
@@ -72,7 +72,7 @@ def errors(folder, text):
     model = write_model(folder, text)
     emit(model, folder / "g.ll", "--cpu=x86-64-v3", form="llvm")
     code = (folder / "g.ll").read_text()
-    # The pass instruments functions that ask for it.
+    # The pass only instruments functions with this attribute.
     marked = code.replace(
         '"no-trapping-math"', 'sanitize_numerical_stability "no-trapping-math"'
     )

@@ -117,7 +117,7 @@ def test_packed_once(tmp_path):
     again, most, left = library.measure(data)
     assert most - left < least / 2 and left == kept
     check_equal(again, first)
-    # Without a call in between there is nothing to free.
+    # The second release has nothing to free.
     library.release()
     library.release()
     other = make_library(tmp_path, "given", False)

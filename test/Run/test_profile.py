@@ -135,7 +135,7 @@ def test_bad_path(tmp_path):
     assert done.stderr.count("error") == 1 and str(path) in done.stderr
 
 
-# In reports -------------------------------------------------------------------
+# Profiles in reports ----------------------------------------------------------
 
 
 def page_data(page):
@@ -160,7 +160,7 @@ def test_report_has_times(tmp_path):
         assert (seconds, roofline) == (kernel["seconds"], kernel["roofline"])
         found = [f"({strings[nodes[place][1]]})" for place in places]
         assert found == ["(" + name.split(" (")[1] for name in kernel["nodes"]]
-    # Without times there are none.
+    # A report without times has no kernels.
     run_mp_opt(model, "--mixed-bf16", f"--report={page}")
     assert page_data(page)["kernels"] == []
 
@@ -174,7 +174,7 @@ def test_report_has_times(tmp_path):
     ('{"kernels": [{"kind": "map", "seconds": 1, "roofline": null, '
      '"nodes": ["node \'other\' (Exp-13)"]}]}',
      "0 of its 1 kernels are of nodes in"),
-    # Of three kernels one has a node that is called as one of the model.
+    # One of three kernels has a node with the name of a node of the model.
     (json.dumps({"kernels": [
         {"kind": "map", "seconds": 1, "roofline": None, "nodes": [node]}
         for node in ("node with output 'h' (Exp-13)", "node 'a' (Exp-13)",

@@ -91,7 +91,7 @@ def test_a_line_of_a_terminal_goes_again(arguments):
     text = b"".join(pieces).decode()
     shown = text.split("\r")
     assert shown[0] == "" and shown[-1] == "\x1b[K", text
-    # More than one, and none stays.
+    # Several lines are shown, and none remains.
     assert len(shown) > 3 and "\n" not in text
     for line in shown[1:-1]:
         assert re.fullmatch(rf"mp-run: .*: {STEP}\x1b\[K", line)
@@ -111,7 +111,7 @@ STEPS = {"Lowering", "Translation to LLVM IR", "Code of pieces", "Linking"}
 
 def read_times(text):
     """Wall seconds by names, of the outermost steps and of those in them."""
-    # User time, where it is there, stands before.
+    # User time, if printed, comes before.
     rows = re.findall(
         r"(\d+\.\d+) \([ \d.]+%\)  (( *)[^\s\d].*)$", text, re.M
     )
@@ -150,7 +150,7 @@ def test_a_signal_while_compiling_is_said(number, arguments):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        # Whoever runs the tests may have it ignored.
+        # The signal may be ignored in the environment of the tests.
         preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
     time.sleep(0.1)

@@ -11,7 +11,7 @@ import pytest
 from runs import ROOT, mp_run
 
 PAGE = (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8")
-# As the page says.
+# The bounds that the page states.
 ABOVE, BELOW, REDUCTION = 1.5, 8, 9
 FIRST, BUCKET = 1 << 20, 25 << 20
 
@@ -126,7 +126,7 @@ def test_all_reduce(tmp_path, row):
     step["buckets"] = [{"bytes": size, "ready": step["seconds"]}]
     path.write_text(json.dumps(step))
     seconds = plan(path, ranks, row["network"])["exposed_seconds"]
-    # As nccl-tests defines it.
+    # The bus bandwidth as nccl-tests defines it.
     bus = 2 * (ranks - 1) / ranks * size / seconds / 1e9
     assert float(row["plan"]) == pytest.approx(bus, abs=0.1)
     assert float(row["published"]) == pytest.approx(bus, rel=REDUCTION / 100)

@@ -40,7 +40,7 @@ def zero(value, dtype=U):
     return np.array(value, dtype)
 
 
-# With such scales no result lies between two integers.
+# Scales for which no result is midway between two integers.
 X = (u8(2, 3, 6, 5), scale(0.0213), zero(120))
 Y = (u8(2, 3, 6, 5), scale(0.0507), zero(131))
 TO = (scale(0.0411), zero(100))
@@ -103,7 +103,7 @@ def build(op, operands, attributes, domain="com.microsoft"):
     """The model, and what its input is."""
     first = next(i for i, o in enumerate(operands) if o is not None)
     if op == "QLinearConcat":
-        # In front of the parts there are the result's scale and zero point.
+        # The result's scale and zero point come before the parts.
         operands = [*operands[-2:], *operands[:-2]]
         first = 2
     names = ["" if o is None else f"o{i}" for i, o in enumerate(operands)]

@@ -80,7 +80,7 @@ def test_accumulation(tmp_path, launcher):
         assert done.returncode == 0, done.stderr
         results.append(load_safetensors(out))
         sent.append(json.loads(done.stdout).get("sent_bytes"))
-    # In the middle of a window, sums are each rank's own until they are kept.
+    # Within a window, each rank has its own sums until they are saved.
     for steps in (7, 24):
         resumed = train(
             launcher, 2, tmp_path / "two.mlirbc", data, tmp_path / "r.safetensors",
@@ -232,7 +232,7 @@ def test_bf16_between_ranks(tmp_path, launcher):
         results[wire] = load_safetensors(out)
         sent[wire] = json.loads(done.stdout)["sent_bytes"]
     assert sent["bf16"] < 0.6 * sent["fp32"]
-    # After one step, the velocity is the gradient.
+    # After one step, the velocity equals the gradient.
     for name in ("w1.velocity", "w2.velocity"):
         exact, found = results["fp32"][name], results["bf16"][name]
         error = np.sqrt(np.mean((found - exact) ** 2) / np.mean(exact**2))
@@ -313,11 +313,11 @@ def test_resume_elsewhere(tmp_path):
             np.testing.assert_allclose(
                 value, results[accumulate][name], rtol=1e-4, atol=1e-6, err_msg=name
             )
-    # Steps that take more rows would be counted from below what there is: not
-    # these; not within a window, nor where epochs have other rows, nor with
-    # another model.
+    # A step of more rows is refused if its count would not match the
+    # checkpoint: within a window, if epochs have other rows, or for another
+    # model.
     assert go_on(tmp_path / "within", 2, 3).returncode == 0
-    # All steps are made: what there is is written.
+    # All steps are done: the current states are written.
     done = go_on(tmp_path / "c2", 2, 40)
     assert done.returncode == 0, done.stderr
     run_mp_opt(

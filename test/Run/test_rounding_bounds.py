@@ -17,7 +17,7 @@ from onnx import numpy_helper
 from runs import MODELS, OUTSIDE, attempt, run_mp_opt, scratch_dir
 from support import DTYPES, UNIT_ROUNDOFF
 
-# One of each kind: compiling takes most of the time here.
+# One model of each kind: compiling takes most of the time here.
 NAMES = [
     "bert_like_op17",
     "convnext_test_op18",

@@ -177,7 +177,7 @@ def test_flags_without_effect_are_told(tmp_path, model):
     assert "note: --threads=60000: " in told and " used, one per proc" in told
 
 
-# How many axes there are is known when the model runs.
+# The number of axes is known at run time only.
 AXES = """
 reduce (float[a,b,c] x, bool[d] which, int64 shift) => (float[e,f,g] sum, float[h,i,j] most)
 <int64[1] line = {-1}>

@@ -87,7 +87,7 @@ def keep_in_bf16(path, folder):
 
 
 def test_parameters_in_16_bit_are_noticed(tmp_path):
-    # Long enough for steps to become as small as what rounding loses.
+    # The run is long enough for steps as small as the rounding errors.
     expected, bound = find_bounds("mlp784", "sgd", 60)
     step = make_step("mlp784", "sgd", "--mixed-bf16")
     ends, _ = train("mlp784", step, 60)

@@ -146,7 +146,8 @@ def test_checkpoints(tmp_path, launcher):
         )
     for name, value in whole.items():
         np.testing.assert_array_equal(value, resumed[name], err_msg=name)
-    # All steps are made: with and without sharding, what there is is written.
+    # All steps are done: with and without sharding, the current states are
+    # written.
     for flags in (("--quiet",), common):
         again = train(
             launcher, 2, step, data, tmp_path / "n.safetensors", *flags,

@@ -111,7 +111,8 @@ def test_least_times(model):
     (row,) = (r for r in table["rows"] if r["size"] == 8 and r["precision"] == "fp32")
     alone = json.loads(mp_run("bench", model, "--dim=n=8", *flags).stdout)
     assert row["least"] == pytest.approx(alone["seconds"])
-    # What fits there need not fit here: 96 GB of inputs and results.
+    # A model that fits that device may not fit this machine: it needs 96 GB for
+    # inputs and results.
     flags = ("--device=cuda:h200", "--dry-run", "--precision=fp16")
     lines = mp_run("bench", model, "--sweep=n=250000000", *flags).stdout
     assert "too large" not in lines

@@ -16,7 +16,7 @@ from runs import (
 )
 
 PROCESSORS = sorted(os.sched_getaffinity(0))
-# Loops of a few microseconds, so that waiting is most of what is measured.
+# Loops of a few microseconds: waiting dominates the measured time.
 CALLS = 500
 needs_two = pytest.mark.skipif(len(PROCESSORS) < 2, reason="needs 2 processors")
 

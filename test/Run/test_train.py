@@ -36,7 +36,7 @@ def test_curves(tmp_path, name, optimizer):
     np.testing.assert_allclose(found, expected, rtol=rtol)
 
 
-# The state adds up, over all steps, what the batches hold and the rate is.
+# The state sums up, over all steps, the contents of batches and the rates.
 ADDER = """
 step (float[n,2] x, float[n] w, float learning_rate, float[2] total,
       float rates)
@@ -74,7 +74,7 @@ def test_batches_come_in_their_order(tmp_path, adder):
 def test_rows_in_order(tmp_path, adder):
     data = f"--data={tmp_path / 'rows.npz'}"
     found = losses(tmp_path, adder, data, "--batch=4", "--no-shuffle")
-    # What does not fill a batch is left out.
+    # Rows that do not fill a batch are left out.
     np.testing.assert_array_equal(found, [X[:4].sum(), X[4:8].sum()])
 
 
@@ -111,7 +111,7 @@ def rates(tmp_path, adder, *flags):
     flags = (data, "--steps=10", f"--log={log}", "-o", out, *flags)
     mp_run("train", adder, *flags, "--quiet")
     found = [record["lr"] for record in read_log(log)]
-    # What is logged is what the model got.
+    # The logged rates are those that the model got.
     assert load_safetensors(out)["rates"] == pytest.approx(sum(found), rel=1e-5)
     return found
 

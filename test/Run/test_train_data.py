@@ -215,7 +215,7 @@ def test_data_where_they_are_not_looked_for(tmp_path, small):
 
 
 # -----------------------------------------------------------------------------
-# Data of a run that goes on
+# Data of a resumed run
 # -----------------------------------------------------------------------------
 
 

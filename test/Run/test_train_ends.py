@@ -19,7 +19,7 @@ from runs import write_model
 
 NAME = "mlp784"
 DATA = train_folder(NAME) / "data.npz"
-# Of the small models' steps, with time enough to meet one on its way.
+# A number of steps that the small models do not reach during a test.
 ENDLESS = 10**7
 
 
@@ -90,7 +90,7 @@ def test_formats_of_outputs_of_a_run(tmp_path):
     message = fail(USAGE, "run", model, "--random", "-o", tmp_path / "r.csv")
     assert "expected .npz, .npy or .safetensors" in message
     assert not (tmp_path / "r.csv").exists()
-    # Before anything is read.
+    # The error comes before any file is read.
     lost = tmp_path / "no" / "r.npz"
     message = fail(BAD_INPUT, "run", model, "no.npz", "-o", lost)
     assert f"cannot write '{lost}'" in message
@@ -124,7 +124,7 @@ def test_a_full_disk_at_the_end(tmp_path):
     assert "cannot write '/dev/full': No space left" in done.stderr
     folder = find_rescued(done.stderr)
     assert folder.parent == tmp_path
-    # The run goes on there as if nothing had been.
+    # The run continues there without a difference.
     out = tmp_path / "end.safetensors"
     mp_run(*train("--steps=20", f"--checkpoint={folder}", "--resume", "-o", out))
     assert out.read_bytes() == whole_run(tmp_path, 20)
@@ -223,7 +223,8 @@ def test_checkpoints_that_cannot_be_written(tmp_path):
     _, errors = process.communicate(timeout=60)
     assert process.returncode == BAD_INPUT, errors
     made = len(read_log(log))
-    # Of the checkpoint, or of what is in it, whichever comes next.
+    # The path is the checkpoint's, or that of a file in it, whichever comes
+    # next.
     assert re.search(rf"cannot [a-z ]+ '?{folder}", errors), errors
     assert f"'{out}' has the states after step {made}" in errors
     assert made % 50 == 0 and load_safetensors(out)
@@ -292,7 +293,7 @@ def test_progress_that_nobody_reads(tmp_path):
 # Divergence
 # -----------------------------------------------------------------------------
 
-# From the step on in which the sum of x is not finite, neither is the state.
+# The state is not finite from the step on in which the sum of x is not.
 ADDER = """
 step (float[n] x, float[n] w, float total) => (float loss, float total_new)
 <float total = {0}>
@@ -369,7 +370,7 @@ def test_all_steps_are_skipped(tmp_path):
     assert "-nan" not in done.stderr and "nan" in done.stderr
     warnings = re.findall(r"warning: the last 10 steps.*skipped", done.stderr)
     assert len(warnings) == 1
-    # What is not kept in place of what is good.
+    # Bad states do not replace a good checkpoint.
     checkpoints = tmp_path / "checkpoints"
     done = attempt(
         *("train", step, f"--data={DATA}", "--lr=1e9", "--steps=40"),

@@ -16,7 +16,7 @@ from recipes import assert_close, flags_of, make_net  # noqa: E402
 from recipes import references  # noqa: E402
 from support import run_mp_opt  # noqa: E402
 
-# What each of these does stands for others.
+# Each of these recipes represents several others.
 NAMES = [
     "sce-smooth-sum",
     "language-model",

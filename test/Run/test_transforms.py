@@ -12,7 +12,7 @@ from libraries import Library, emit, needs_linker
 from runs import mp_run, run_mp_opt
 
 SHAPE = (8, 40, 18, 20)
-# Of the errors' root mean square to that of gradients.
+# Bounds on the ratio of the errors' root mean square to that of gradients.
 BOUNDS = {"fp32": 1e-5, "--mixed-bf16": 2e-3, "--mixed-fp16": 3e-4}
 
 

@@ -225,5 +225,5 @@ def test_as_in_inference(tmp_path, body, precision):
     # Products of operands that are rounded to 8 bits.
     rtol = 2**-5 if precision else 1e-5
     assert log[-1]["validation_loss"] == pytest.approx(expected, rel=rtol)
-    # What training sees is another loss: chance, or the batch's statistics.
+    # The training loss differs: it has dropout, or statistics of the batch.
     assert abs(log[-1]["loss"] - expected) > 1e-3

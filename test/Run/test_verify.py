@@ -10,7 +10,7 @@ import pytest
 from runs import BAD_INPUT, OUTSIDE, USAGE, write_model
 from support import MP_OPT
 
-# In 16 bit, what is added to 4096 is lost.
+# In 16 bit, numbers that are added to 4096 are lost.
 LOSSY = """
 f (float[8] x) => (float[8] y)
 <float big = {4096}>
@@ -50,7 +50,7 @@ def test_a_good_result(tmp_path):
     # Two roundings of operands and one of the result.
     error, allowed = map(float, verdict.groups())
     assert 0.1 < error < allowed < 1.5
-    # The table has the same bound, and no other one.
+    # The table has the same bound, and no other.
     assert f"{allowed:g} %" in done.stderr.splitlines()[-5]
     assert "outside" not in done.stderr
 
@@ -97,7 +97,7 @@ def test_a_bad_result_is_not_written(tmp_path):
     assert not out.exists()
     assert "error: NOT verified: output 'y' is too far" in done.stderr
     assert "rounding to bf16 alone does that here" in done.stderr
-    # What is lost in bf16 is kept in fp32.
+    # Bits that are lost in bf16 are kept in fp32.
     flags = (f"--verify={tmp_path / 'x.npz'}", "--deny=Add,Sub", "-o", out)
     assert verify(model, *flags).returncode == 0 and out.exists()
 
@@ -147,7 +147,7 @@ def test_values_too_small_for_fp16(tmp_path):
 
 
 RANGES = {
-    # Data decide where an element goes, and whether it has a logarithm.
+    # Data determine the place of an element, and whether it has a logarithm.
     "f (float[n,8] x, float[8,8] w) => (float[n,8] y) "
     "{ a = Exp(x) y = MatMul(a, w) }": "(Exp-13) depends on the range of input 'x'",
     "f (float[n,8] x, float[4,8] t, float[8,8] v, float[8,4] w) => "

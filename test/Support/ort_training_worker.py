@@ -33,7 +33,7 @@ import numpy as np
 import onnxruntime
 from onnxruntime.capi import _pybind_state as native
 
-SEED = 7  # what the reference curves of the dropout models were made with
+SEED = 7  # the seed of the reference curves of the dropout models
 BUFFER = "_grad.accumulation.buffer"
 
 
@@ -107,7 +107,7 @@ def train(job):
     losses, results = [], {}
     inputs = [n for n in module.input_names(True) if n not in states]
     for step in range(job["steps"]):
-        # The loss names its own input, "labels" or "target", behind the rest.
+        # The loss names its own input, "labels" or "target", after all others.
         names = [*inputs[:-1], "labels"]
         batch = [data[name][step % len(data[name])] for name in names]
         if step in job.get("bad", []):
@@ -142,7 +142,7 @@ def do(path):
 
 def main():
     onnxruntime.set_default_logger_severity(3)
-    # What a library prints is no answer.
+    # Output of libraries goes to stderr, apart from the answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     for line in sys.stdin:

@@ -30,7 +30,7 @@ TIMEOUT_SECONDS = 60
 UNIT_ROUNDOFF = {"bf16": 2.0**-8, "fp16": 2.0**-11}
 ELEMENT_TYPE = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16}
 DTYPES = list(UNIT_ROUNDOFF)
-# What a mixed model must keep of the fp32 model's direction.
+# The least cosine between results of a mixed model and of the fp32 model.
 MIN_COSINE = {"bf16": 0.999, "fp16": 0.9999}
 
 _scratch = pathlib.Path(tempfile.mkdtemp(prefix="mp-opt-test-"))

@@ -135,7 +135,8 @@ def test_absurd_attribute(op, name, length, value, tmp_path):
             f"found {value}")
 
 
-# Small numbers that stand for sizes no machine has: nothing computes them.
+# Small numbers in the model that request sizes too large for any machine: they
+# are not computed.
 @pytest.mark.parametrize("size", [2**20, 2**40, 2**62, -(2**62)])
 @pytest.mark.parametrize(
     "node, dtype",

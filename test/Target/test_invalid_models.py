@@ -16,7 +16,7 @@ from support import MP_OPT
 MP_RUN = pathlib.Path(MP_OPT).with_name("mp-run")
 LEAST = 10  # of each kind
 
-# Those that ONNX's checker and its inference, as strict as they can be, accept.
+# Cases that ONNX's checker and its inference accept in their strictest modes.
 CHECKER_ACCEPTS = """
 attribute-range-layernormalization-axis
 attribute-range-gatherelements-axis
@@ -194,9 +194,9 @@ def test_as_text(tmp_path):
     )
 
 
-# What is wrong, but harmless: a model, and the first words of the warning.
+# Faults that are harmless: a model, and the first words of the warning.
 HARMLESS = {}
-# So common that nothing is said.
+# Faults that are too common for a warning.
 QUIET = ("open_shape",)
 
 
@@ -333,7 +333,7 @@ def test_harmless(name, tmp_path):
     else:
         assert done.stderr.startswith(f"{tmp_path}/m.onnx: warning: {warning}")
         assert len(done.stderr.splitlines()) == 1
-    # What is understood is written as it was.
+    # A model that can be interpreted is written without a change.
     assert (tmp_path / "out.onnx").read_bytes() == model.SerializeToString()
     assert convert(model, tmp_path, "--check=lenient").stderr == done.stderr
 

@@ -28,13 +28,15 @@ class Terminal:
         self.pid, self.descriptor = pty.fork()
         if self.pid == 0:
             os.chdir(folder)
-            # Completion is the subject, not colors or what is in /etc.
+            # The tests are about completion, not about colors or the files in
+            # /etc.
             environment = {
                 "PATH": os.environ["PATH"], "HOME": str(folder), "TERM": "dumb",
                 "LC_ALL": "C.UTF-8", **variables,
             }
             os.execvpe(command[0], command, environment)
-        # Of 2,000 lines: nobody is asked whether to see all that there is.
+        # The terminal has 2,000 lines: shells do not ask before they list
+        # everything.
         size = struct.pack("HHHH", 2000, 400, 0, 0)
         fcntl.ioctl(self.descriptor, termios.TIOCSWINSZ, size)
 

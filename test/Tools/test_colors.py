@@ -36,7 +36,7 @@ def on_terminal(command, streams=("stderr",), **variables):
         while part := os.read(leader, 4096):
             shown += part
     except OSError:
-        # Linux says so where nobody writes any more.
+        # Linux reports this error once the other end is closed.
         pass
     os.close(leader)
     process.wait(timeout=60)

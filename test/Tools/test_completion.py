@@ -118,7 +118,7 @@ def test_commands(started):
 def test_flags(started):
     for tool in tools_of(started.program):
         assert offered(started, tool + " -") == get_names(tool), tool
-        # Behind other arguments, too.
+        # Flags are offered after other arguments, too.
         assert get_names(tool) - offered(started, f"{tool} model.onnx --h=1 --") \
             <= {"-h", "-o"}, tool
 
@@ -140,7 +140,7 @@ def test_choices(started):
                 continue
             found += 1
             lines = [f"{tool} {row['flag']}="]
-            # Behind a space a value stands if there has to be one.
+            # A value that is required may also come after a space.
             if not row["optional"]:
                 lines.append(f"{tool} {row['flag']} ")
             for line in lines:
@@ -166,7 +166,8 @@ def test_what_choices_are_there():
     assert "mixed_bfloat16" in rows["--policy"]["words"]
     for tool, table in TABLES.items():
         for row in table:
-            # What is listed is taken: wrong usage would say something else.
+            # Listed words are accepted: an error of usage would have another
+            # text.
             for word in row["words"]:
                 if row["flag"] in ("--policy", "--loss") or word.endswith("="):
                     continue
@@ -225,7 +226,7 @@ LINES = {
     "mp-run run da": "mp-run run data.npz ",
     "mp-run d": "mp-run d",
 }
-# Of these readline completes the whole word, if "=" ends none.
+# readline completes the whole word of these lines if "=" does not break words.
 ONLY_WITH_BREAKS = {
     "mp-opt --report=da": "mp-opt --report=data.npz ",
     "mp-opt --external-data-root=ru": "mp-opt --external-data-root=runs/",

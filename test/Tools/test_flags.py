@@ -97,7 +97,7 @@ def test_misspelt(command, row):
     done = attempt(command, typed + "=1")
     assert done.returncode == USAGE
     assert f"unknown flag '{typed}'; did you mean '" in done.stderr, done.stderr
-    # Others may be as near, but none that is not near at all.
+    # Other flags may be equally near, but a suggestion must be near.
     meant = done.stderr.split("did you mean '")[1].split("'")[0]
     assert meant == row["flag"] or meant.lstrip("-") in known
 
@@ -162,7 +162,7 @@ def test_help_in_parts():
     listing = attempt("mp-opt", "--help=all").stdout
     for row in TABLES["mp-opt"]:
         assert row["flag"] in listing and row["help"] in listing
-    # LLVM's own flags, those of its code generators, are no flags here.
+    # LLVM's own flags, e.g. of its code generators, are not flags here.
     assert "--mp-classify" in listing and "--mlir-timing" in listing
     assert "--mv66" not in listing and "--debug-crash-in" not in listing
 

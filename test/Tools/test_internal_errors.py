@@ -36,7 +36,7 @@ KINDS = {
 SANITIZED = b"__asan_init" in pathlib.Path(support.MP_OPT).read_bytes()
 if SANITIZED:
     KINDS.pop("oom")
-# In the order of the pipeline.
+# The passes in the order of the pipeline.
 PASSES = [
     "onnx-specialize-functions",
     "mp-annotate-composites",
@@ -48,7 +48,7 @@ PASSES = [
     "mp-verify-precision",
     "onnx-merge-functions",
 ]
-# What weights are made of: recognised in bytes and in both forms of text.
+# Elements of weights that can be recognised in bytes and in both forms of text.
 SECRET = np.float32(-1234.5678)
 OTHER = np.float32(1)
 
@@ -149,7 +149,7 @@ def check_no_secrets(path):
     assert SECRET.tobytes().hex().upper().encode() * 4 not in content
     escaped = b"".join(b"\\%02X" % byte for byte in SECRET.tobytes())
     assert escaped * 2 not in content
-    # A range of values may be told, the values are not.
+    # The file may contain the range of values, but not the values.
     assert content.count(b"-1234.5") + content.count(b"-1.234") < 8
 
 
@@ -292,7 +292,7 @@ def test_reproducer_of_a_big_model_takes_no_space(scene):
     path = scene.take_reproducer(done)
     status, whole = path.stat(), scene.model.stat()
     assert status.st_size == whole.st_size
-    # Only varints are not left as gaps: those of the 16-bit floats.
+    # All data become gaps except varints, i.e. those of the 16-bit floats.
     assert status.st_blocks * 512 < whole.st_size / 2
 
 

@@ -151,7 +151,7 @@ def test_diagnostics(editor, wrong, line, message):
     assert found[0]["range"]["start"]["line"] == line, found
     assert message in found[0]["message"], found
     assert found[0]["severity"] == 1
-    # It goes on, and knows a file that is right.
+    # The server continues, and reports no error for a correct file.
     assert editor.show(NET) == []
 
 

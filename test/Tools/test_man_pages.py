@@ -22,7 +22,7 @@ COMMANDS = {
 }
 TOPICS = {"mp-opt": ["train", "code"]}
 NAMES = [*COMMANDS, "mp-run", "mp-opt-lsp-server"]
-# What stands for several flags at once, or for where to look.
+# Words that represent several flags at once, or refer to other pages.
 LEFT_OUT = {"usage", "codes", "as", "inputs,", "for", "mp-opt", "mp-run", "run",
             "the", "same", "..."}
 

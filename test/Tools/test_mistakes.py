@@ -317,7 +317,7 @@ def check(program, folder, arguments, code, text):
     wanted = done.returncode if code is None and done.returncode else code
     assert done.returncode == wanted, done.stderr
     assert text in done.stderr
-    # Who says it is said, once.
+    # The program is named once.
     errors = re.findall("(?m)^(.*?): error: ", done.stderr)
     assert len(errors) == 1, done.stderr
     tool = pathlib.Path(program).name

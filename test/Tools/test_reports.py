@@ -311,7 +311,7 @@ def test_scopes_are_the_exporters(tmp_path, key):
     _, places = read_data(tmp_path / "r.html")
     assert places["node_matmul_11"] == ("encoder/layers.11/mlp", 0)
     assert places["node_relu_0"] == ("encoder/layers.0", 0)
-    # A cast stands with who wants it.
+    # A cast belongs to the layer of its user.
     assert places["x_cast_bf16"] == ("encoder/layers.0/mlp", 0)
 
 
@@ -338,7 +338,7 @@ def test_phases_have_the_scopes_of_the_model(tmp_path):
              for i, node in enumerate(data["nodes"])
              for v in node[9] if v >= 0 and sources[v] >= 0}
     assert {(0, 1), (1, 2)} <= steps and (2, 1) not in steps
-    # What is no gradient and no update is forward.
+    # Nodes that belong to neither gradients nor updates are forward nodes.
     for name, (_, phase) in places.items():
         assert ("_grad" in name) == (phase == 1) or "_cast_" in name, name
         assert ("_update" in name) <= (phase == 2), name
@@ -376,8 +376,8 @@ def test_layout_in_chromium(tmp_path, width, least):
     rows = re.findall(r">([^<>]+)</button></span></td>", dom)
     assert rows == ["forward", "backward", "optimizer"]
     assert "-0 %" not in dom
-    # With a phase opened its layers are in order, though the graph's backward
-    # pass goes from the last to the first.
+    # An opened phase shows its layers in order, although the graph's backward
+    # pass runs from the last to the first.
     text = (tmp_path / "r.html").read_text("utf-8")
     opened = text.replace("root.open = true;\n", """root.open = true;
       const list = at => { at.listed = true; at.sub.forEach(list); };
@@ -408,7 +408,7 @@ def test_big_page_in_chromium(tmp_path):
     run_mp_opt(model, "--mixed-bf16", f"--report={tmp_path / 'r.html'}")
     dom = open_in_chromium(tmp_path / "r.html")
     assert int(re.search(r'data-ready="(\d+)"', dom).group(1)) > 20000
-    # Nothing of what is closed is in the document.
+    # The document does not contain closed parts.
     assert len(re.sub(r"(?s)<script.*?</script>", "", dom)) < 50000
 
 
@@ -478,7 +478,7 @@ def test_annotate(tmp_path, dtype):
     # A second run has nothing to add.
     run_mp_opt(first, f"--mixed-{dtype}", "--annotate", "-o", second)
     assert first.read_bytes() == second.read_bytes()
-    # Without the flag what is there stays.
+    # Without the flag, the existing file is kept.
     run_mp_opt(first, f"--mixed-{dtype}", "-o", second)
     assert first.read_bytes() == second.read_bytes()
 

@@ -19,7 +19,7 @@ import pytest
 import support
 import sweeps
 
-# Besides 'plain', each differs from it in what its name says.
+# Each environment except 'plain' differs from it as its name says.
 ENVIRONMENTS = {
     "C": {"LC_ALL": "C"},
     "C.UTF-8": {"LC_ALL": "C.UTF-8"},

@@ -164,7 +164,7 @@ def test_what_denies_is_named(tmp_path):
     kept, = summary["kept"]
     assert kept["reason"] == "user's list (--deny)"
     assert kept["remedy"] is None
-    # Without products, every node counts; the flag that is named helps.
+    # Without products, every node counts; the named flag helps.
     model = save(tmp_path / "s.onnx",
                  [node("Softmax", ["x"])], {"x": [4, 4]})
     summary, _ = summarize(model, "--mixed-bf16")
@@ -193,7 +193,7 @@ def test_phases_of_a_step(tmp_path):
     assert list(phases) == ["forward", "backward", "optimizer"]
     assert phases["forward"]["multiply_adds"] == {"bf16": CONV + GEMM,
                                                   "all": CONV + GEMM}
-    # Of the image no gradient is wanted; of all else there is one sweep more.
+    # The gradient of the image is not computed; each other one takes one sweep.
     backward = phases["backward"]["multiply_adds"]
     assert backward["bf16"] == backward["all"] == CONV + 2 * GEMM
     assert phases["optimizer"]["multiply_adds"] == {"bf16": 0, "all": 0}
@@ -231,7 +231,7 @@ def loads(path):
         (["--mixed-fp16"], True),
         (["--mixed-bf16", "--emulate"], True),
         (["--mixed-bf16", "--deny-node=.*"], True),
-        # What only moves elements runs in every type.
+        # Nodes that only move elements run in every type.
         (["--mixed-bf16", "--deny=Conv,Gemm,GlobalAveragePool,Relu",
           "--allow=Flatten"], True),
     ],

@@ -38,7 +38,7 @@ import architectures  # noqa: E402
 
 STEPS, RATE, DECAY = 40, 1e-3, 0.01
 FIRST_SCALE = 65536.0  # of torch's GradScaler
-# What torch.onnx.export is asked for, and the module's mode.
+# The arguments of torch.onnx.export, and the module's mode.
 EXPORTS = {
     "dynamo-raw": ("train", "dynamo", {}),
     "dynamo-optimized": ("train", "dynamo", {"optimize": True}),

@@ -27,7 +27,7 @@ sys.path.insert(0, str(HERE.parents[1] / "examples" / "training"))
 import export_torch as recipe  # noqa: E402
 
 TOLERANCE = 1e-5
-# What torch's own fp32 misses by, a gradient may miss by as well.
+# A gradient may have the errors of torch's own fp32.
 OWN_ERRORS = 3
 FACTOR = 3
 ROUNDOFF = {"bf16": 2.0**-8, "fp16": 2.0**-11}
@@ -184,7 +184,7 @@ def judge_set(export, row):
     row["worst"] = max(errors.values(), default=float("nan"))
     row["wrong"] = dict(sorted(wrong.items(), key=lambda p: -p[1]))
     row["ok"] = not (row["missing"] or extra or wrong or export.untied)
-    # What the exporter has folded cannot be trained as torch does.
+    # Parameters that the exporter has folded cannot be trained as in torch.
     lost = row["missing"] and set(row["missing"].values()) == {LOST}
     row["part"] = bool(lost and not wrong)
 
@@ -230,15 +230,15 @@ def judge_type(export, row, dtype):
     for name in same:
         size = recipe.rms(export.exact[name])
         error = recipe.rms(mapped[name] - export.exact[name])
-        # What is rounded nowhere differs by fp32's own noise, and a gradient
-        # of few elements may be off by one rounding of itself.
+        # A gradient without any rounding to 16 bit differs by fp32's own noise,
+        # and a gradient of few elements may be off by one rounding of itself.
         noise = 1e-5 * max(size, 1e-2 * everything)
         noise = max(noise, ROUNDOFF[dtype] * size)
         allowed = max(export.torch_errors[dtype][name], noise / FACTOR)
         ratios[name] = error / max(allowed, 1e-30)
     worst = max(ratios, key=ratios.get)
     row[dtype] = f"{ratios[worst]:.2f} {worst}"
-    # NaN is no success.
+    # NaN is a failure.
     row["ok"] = bool(row["ok"] and ratios[worst] <= FACTOR)
 
 

@@ -190,7 +190,7 @@ def encoder(make):
 def attend(make, query, key, value, mask, module, size=8):
     key = make.node("Transpose", [key], module, perm=[0, 2, 1])
     scores = make.node("MatMul", [query, key], module)
-    # As the exporters write it: one element, of rank one.
+    # Exporters write one element, of rank one.
     scale = make.number(np.array([size**-0.5], np.float32), module)
     scores = make.node("Mul", [scores, scale], module)
     scores = make.node("Add", [scores, mask], module)

@@ -19,7 +19,8 @@ from recipe_table import RECIPES
 class Net(torch.nn.Module):
     def __init__(self, values):
         super().__init__()
-        # Names of modules and parameters have dots, those of the list none.
+        # Names of modules and parameters have dots, those of the list have
+        # none.
         self.names = list(values)
         self.values = torch.nn.ParameterList(
             torch.tensor(v, dtype=torch.float64) for v in values.values()

@@ -16,7 +16,7 @@ REFERENCES = pathlib.Path(__file__).parent / "recipes.npz"
 STEPS, ROWS, TOKENS = 4, 8, 3
 INNER, WIDTH, CLASSES, TARGETS = 4, 6, 3, 2
 RATE = 0.05
-# Of fp32 against float64, after a few steps.
+# Tolerances of fp32 against float64, after a few steps.
 RTOL, ATOL = 2e-5, 2e-6
 
 # x [N, 4] or [N, T, 4] -> y, p [..., 3], logp [..., 3], z [..., 2]
@@ -63,9 +63,10 @@ class Recipe:
     terms: tuple
     optimizer: str = "sgd"
     flags: tuple = ()
-    # What labels hold: rows of classes, targets, probabilities ...
+    # The contents of labels: rows of classes, targets, probabilities ...
     labels: tuple = ("classes",)
-    # Of torch.optim: a class, its arguments, and a function of names.
+    # The optimizer of torch.optim: a class, its arguments, and a function of
+    # names.
     torch: tuple = ("SGD", {})
     group: object = None
     clip_value: float = 0

@@ -67,7 +67,7 @@ def check_errors(errors, exact, torch):
     assert errors.keys() == torch["each"].keys()
     for gradient, error in errors.items():
         bound = FACTOR * torch["each"][gradient]
-        # What is not rounded anywhere differs by fp32's own noise.
+        # A value that is not rounded to 16 bit differs by fp32's own noise.
         bound += 1e-5 * max(rms(exact[gradient]), 1e-2 * everything)
         assert rms(error) <= bound, gradient
 

@@ -109,7 +109,7 @@ def test_known_offsets(form, mode, offsets):
         pytest.skip("the older exporter gives NaN for empty bags")
     places = OFFSETS[offsets]
     rng = np.random.default_rng(0)
-    # Numbers that fp32 holds, and none twice.
+    # Numbers that are exact in fp32, each only once.
     table = rng.permutation(ROWS * WIDTH).reshape(ROWS, WIDTH) / 8 - 1
     indices = rng.integers(0, ROWS, places[-1])
     labels = rng.normal(size=(len(places) - 1, WIDTH)).astype(np.float32)

@@ -16,7 +16,8 @@ from steps import Step
 
 ROWS, TOKENS, WIDTH, CLASSES = 8, 6, 4, 3
 
-# Of `p` and `q`, each [ROWS, TOKENS, WIDTH], to `m`: [ROWS, any, WIDTH].
+# Operators from `p` and `q`, each [ROWS, TOKENS, WIDTH], to `m`: [ROWS, any,
+# WIDTH].
 CHOICES = {
     "ReduceMax": "m = ReduceMax(p, one)",
     "ReduceMin": "m = ReduceMin(p, one)",
@@ -110,6 +111,6 @@ def test_gradients_go_to_the_chosen(choice, flags):
         size = np.sqrt(np.mean(gradient**2))
         error = np.sqrt(np.mean((found[name] - gradient) ** 2))
         assert size > 0
-        # Roundings to 2^-9, and one in a hundred that is chosen otherwise; what
-        # is lost whole is off by 1.
+        # Errors are roundings to 2^-9, and one choice in a hundred that
+        # differs; a gradient that is lost completely is off by 1.
         assert error < 0.1 * size, name

@@ -56,7 +56,8 @@ def test_keras_layer_with_its_own_type():
 def test_keras_outputs_are_those_of_an_fp32_layer():
     feeds = classes()
     assert not is_fp16(step("keras-fp16").run(feeds)["scores"])
-    # Without it they are rounded, but cast: nothing behind the model can tell.
+    # Without the rule they are rounded, but cast: nodes after the model cannot
+    # tell.
     assert is_fp16(step("keras-fp16", "--deny-node=").run(feeds)["scores"])
 
 
@@ -93,7 +94,7 @@ def is_update(name):
 def test_gaudi_optimizer_is_fp32():
     model = convert("gaudi")
     ops = {n.op_type for n in model.graph.node if is_update(n.name)}
-    # All on the list of what runs in 16 bit.
+    # All of these operators are on the list for 16 bit.
     assert {"Add", "Sub", "Mul", "Sqrt"} <= ops
     assert not any(map(is_update, small_nodes(model)))
     assert any("features.0_grad/" in n for n in small_nodes(model))
@@ -210,7 +211,7 @@ def test_gradients_are_unscaled():
     feeds = ratings(rng.integers(0, 16, (32, 4)))
     scaled = fp32_step("gradients").run(feeds)
     plain = fp32_step("gradients", "--loss-scale=none").run(feeds)
-    # The scale that the backward pass had is an output of its own.
+    # The scale of the backward pass is an additional output.
     assert scaled.pop("loss_scale") > 1 and same_bits(scaled, plain)
     names = [n for n in scaled if n.endswith("_grad")]
     assert len(names) == 3 and all(scaled[n].dtype == np.float32 for n in names)

@@ -19,7 +19,7 @@ from steps import Step, run_mp_opt, scratch_dir
 
 each_model = pytest.mark.parametrize("name", sorted(MODELS))
 GRADIENT = "_grad"
-# They have one initializer for all that is equal.
+# Models with a single initializer for all equal constants.
 MERGED = [n for n in sorted(MODELS) if n.endswith("_merged")]
 
 
@@ -107,7 +107,7 @@ def check_constants(made, step):
     stored = {i.name: i for i in step.model.graph.initializer}
     for constant, value in made.constants.items():
         assert constant not in inputs and constant + "_new" not in step.outputs
-        # What is folded away is nowhere.
+        # A constant that was folded is not in the model.
         if constant in stored:
             found = numpy_helper.to_array(stored[constant])
             assert found.tobytes() == value.tobytes(), constant
@@ -122,7 +122,7 @@ def test_a_step_moves_parameters_alone(name):
         np.testing.assert_array_equal(before[parameter], np.float32(value))
     step.run({**made.inputs, "labels": output_of(made) + 1})
     for parameter in made.parameters:
-        # Half the gradient; where that is too small, nothing.
+        # The step is half the gradient, or nothing if that is too small.
         moved = before[parameter] - 0.5 * gradients[parameter]
         np.testing.assert_allclose(
             step.state[parameter], moved, rtol=1e-5, atol=1e-7
@@ -169,7 +169,7 @@ def test_other_types_have_fp32_masters(name):
         assert step.state[parameter].dtype == np.float32
 
 
-# ---- What the user says ----------------------------------------------------
+# ---- Choices of the user ---------------------------------------------------
 
 
 def trained(model, *flags):

@@ -29,7 +29,7 @@ def test_steps_are_those_of_torch(name):
     data = recipes.make_data(recipe)
     trained = [n for n in recipes.parameters() if n in step.state]
     assert trained
-    # Weights of classes are no parameters.
+    # Weights of classes are not parameters.
     assert not [n for n in step.state if n.startswith("loss")]
     for index in range(STEPS):
         rate = np.array(recipes.RATE * recipe.schedule[index], np.float32)

@@ -19,7 +19,7 @@ FLAGS = {
     "bf16": ("--mixed-bf16", "--emulate"),
     "clipped": ("--clip-norm=1", "--accumulate=2", "--average=ema:decay=0.9"),
 }
-# Only new processes have a log of their own.
+# Only a new process has its own log.
 LOAD = "import sys, onnxruntime; onnxruntime.InferenceSession(sys.argv[1])"
 DEFAULT = "appears in graph inputs and will not be treated as constant"
 

@@ -73,7 +73,7 @@ def test_fp32_gradients_are_those_of_onnxruntime_training(name):
         assert error <= 1e-5 * max(size, 1e-2 * typical), gradient
 
 
-# As onnxruntime's AdamWOptimizer in the stored optimizer models.
+# The same as onnxruntime's AdamWOptimizer in the stored optimizer models.
 OPTIMIZERS = {"adamw": "adamw:eps=1e-6,mode=1", "sgd": "sgd"}
 PRECISIONS = {
     "fp32": (),
@@ -133,7 +133,7 @@ def test_curves(name, optimizer, precision):
         np.testing.assert_allclose(losses, expected, rtol=rtol)
     elif precision != "fp32":
         assert (losses != train(name, optimizer, "fp32")[0]).any()
-    # After the first steps, which find the scale, next to none is skipped.
+    # After the first steps, which find the scale, almost none is skipped.
     assert skipped[-1] - skipped[19] <= 0.01 * (STEPS - 20)
 
 

@@ -32,7 +32,7 @@ def gradients(model, *flags, **feeds):
     return step.run(feeds), step
 
 
-# ---- Where gradients end ---------------------------------------------------
+# ---- Ends of gradients -----------------------------------------------------
 
 PRODUCT = """(float[5,3] x) => (float[5,4] y) {
   a = MatMul(x, w)
@@ -90,7 +90,7 @@ def test_what_no_gradient_reaches_is_not_trained():
     assert rows["w"]["state"] == "trained"
     assert rows["t"]["state"] == "not a parameter"
     assert "no gradient passes" in rows["t"]["reason"]
-    # torch's optimizers leave alone what has no gradient.
+    # torch's optimizers do not change parameters without a gradient.
     rows = summary_of(with_metadata(model, parameters=["w", "t"]))
     assert rows["t"]["state"] == "frozen"
     assert "no gradient" in fails_with(model, "--train-only=t")

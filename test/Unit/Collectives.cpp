@@ -35,13 +35,13 @@ void expect(bool holds, const std::string &what) {
   std::fprintf(stderr, "failed: %s\n", what.c_str());
 }
 
-/// Where ranks meet: each call of all of them is one round.
+/// A meeting point of ranks: each call by all of them is one round.
 class Meeting {
 public:
   explicit Meeting(int size) : size(size), own(size) {}
 
-  /// Shows `data` to all, calls `read` while everyone's is there, and returns
-  /// when everyone has read.
+  /// Shows `data` to all ranks, calls `read` while the data of all are valid,
+  /// and returns when all ranks have read.
   template <typename Read> void meet(int rank, const void *data, Read read) {
     std::unique_lock<std::mutex> lock(mutex);
     own[rank] = static_cast<const char *>(data);
@@ -124,7 +124,7 @@ private:
   int calls = 0;
 };
 
-/// Calls `body` for each of so many ranks, in threads of their own.
+/// Calls `body` for each of `size` ranks, each in its own thread.
 template <typename Body>
 void run(int size, Body body, RanksOptions options = {}, int failsAt = -1) {
   Meeting meeting(size);
@@ -145,7 +145,7 @@ void run(int size, Body body, RanksOptions options = {}, int failsAt = -1) {
     thread.join();
 }
 
-/// What rank `rank` has for element `index`.
+/// The value of element `index` on rank `rank`.
 float getElement(int rank, size_t index) {
   uint32_t bits = uint32_t(index * 2654435761u) ^ uint32_t(rank * 40503u + 1);
   bits ^= bits >> 13;
@@ -217,7 +217,8 @@ void testSteps() {
       run(size, [&](Ranks &ranks) { checkSteps(ranks, sizes); });
 }
 
-/// What is needed early travels alone, and the rest of its bucket later.
+/// A member that is needed early travels alone, and the rest of its bucket
+/// later.
 void testEarlyWaits() {
   run(3, [](Ranks &ranks) {
     const mp_collectives &calls = ranks.getCollectives();
@@ -262,13 +263,13 @@ void testBF16() {
                    special[3] == 1.0f,
                "infinite, NaN, zero, and ties to even");
         RanksFigures figures = ranks.getFigures();
-        // Of 1006 elements, two bytes each, three quarters twice.
+        // 1006 elements of two bytes: three quarters of them are sent twice.
         expect(figures.bytes == 2 * 3 * 252 * 2, "bytes that are sent");
       },
       options);
 }
 
-/// Of elements that ranks own, and of all kinds in one bucket.
+/// Checks elements that ranks own, and members of all kinds in one bucket.
 void checkRanges(Ranks &ranks, size_t count) {
   const mp_collectives &calls = ranks.getCollectives();
   size_t size = size_t(ranks.getSize()), rank = size_t(ranks.getRank());
@@ -303,8 +304,8 @@ void checkRanges(Ranks &ranks, size_t count) {
          "sums are not divided");
 }
 
-/// Tables of which each rank has a few rows: the bits of all rows, in fewer
-/// bytes where that is so.
+/// Checks tables of which each rank has a few rows: the result has the bits of
+/// all rows, and takes fewer bytes if there are few.
 void checkRows(Ranks &ranks, std::vector<int64_t> rows, bool areFew) {
   const mp_collectives &calls = ranks.getCollectives();
   constexpr int64_t size = 100, width = 7;
@@ -324,7 +325,7 @@ void checkRows(Ranks &ranks, std::vector<int64_t> rows, bool areFew) {
                       rows.data(),  int64_t(rows.size()),
                       size};
   expect(calls.start(calls.context, 1, 1, &member) == 0, "rows are taken");
-  // They are not looked at any more.
+  // The row numbers are not read after the start.
   rows.assign(rows.size(), -1);
   expect(calls.wait(calls.context, 1) == 0, "the wait for rows succeeds");
   uint64_t sent = ranks.getFigures().bytes - before - all;
@@ -341,7 +342,7 @@ void testRows() {
     run(size, [&](Ranks &ranks) {
       checkRows(ranks, {3, 3, 99 - ranks.getRank(), -1, 0}, true);
     });
-    // One rank has none.
+    // One rank has no rows.
     run(size, [&](Ranks &ranks) {
       std::vector<int64_t> rows;
       if (ranks.getRank() > 0)

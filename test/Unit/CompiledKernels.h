@@ -22,7 +22,7 @@ public:
 
   /// `text`: a module with a gpu.module, in the LLVM and NVVM dialects.
   llvm::Error build(const std::string &text, bool checkRaces);
-  /// Null if there is none of this name.
+  /// Null if no kernel has this name.
   const mp_emulated_kernel *find(llvm::StringRef name) const;
 
 private:

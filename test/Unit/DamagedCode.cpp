@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A file's hash finds what disks do to it. Here, hashes are right and contents
-// are not: what cannot be is no entry, and nothing is read outside of the bytes
-// (sanitizers see that).
+// A file's hash detects damage by disks. In these tests, hashes are right and
+// contents are not: impossible contents are rejected, and nothing is read
+// outside of the bytes, which sanitizers check.
 //
 //===----------------------------------------------------------------------===//
 
@@ -83,10 +83,10 @@ bool Kept::make() {
 }
 
 //===----------------------------------------------------------------------===//
-// What is packed
+// Packed code
 //===----------------------------------------------------------------------===//
 
-/// What the rest of the program relies on.
+/// The properties that the rest of the program relies on.
 static bool isSound(const ProgramCode &code) {
   const ModelInterface &interface = code.interface;
   if (interface.defaults.size() != interface.inputs.size() ||
@@ -107,10 +107,10 @@ static bool isSound(const ProgramCode &code) {
   return true;
 }
 
-/// Whether the bytes are taken for code, which is then sound.
+/// True if the bytes are accepted as code. Accepted code must be sound.
 static bool isTaken(const Kept &kept, llvm::StringRef bytes, Findings &findings,
                     const llvm::Twine &what) {
-  // A copy of its own length, so that sanitizers know the end.
+  // The copy has the exact length, which lets sanitizers detect its end.
   std::vector<char> copy(bytes.begin(), bytes.end());
   llvm::Expected<ProgramCode> code =
       unpackCode({copy.data(), copy.size()}, *kept.content);
@@ -133,7 +133,7 @@ static void checkWhole(const Kept &kept, Findings &findings) {
                   "one byte more is taken");
 }
 
-/// Other numbers at every place, also where none was.
+/// Writes other numbers at every place, including places that hold none.
 static void checkNumbers(const Kept &kept, Findings &findings) {
   using llvm::support::endian::write64le;
   unsigned refused = 0;
@@ -214,7 +214,7 @@ static void checkFiles(Kept &kept, Findings &findings) {
   good.key = key;
   good.code = kept.bytes;
 
-  // What is written here is what is written there.
+  // The files that this test writes have the format of the cache.
   cache.store(key, kept.code, *kept.lowered, *kept.content);
   auto stored = llvm::MemoryBuffer::getFile(path);
   findings.expect(stored && (*stored)->getBuffer() == good.write(),
@@ -253,7 +253,7 @@ static void checkFiles(Kept &kept, Findings &findings) {
   std::string whole = good.write();
   for (size_t size = 0; size < whole.size(); size += 5)
     check("a part", llvm::StringRef(whole).take_front(size), false);
-  // Of the right length and hash, with code that ends early.
+  // Files of the right length and hash, with code that ends early.
   for (size_t size = 0; size < good.code.size(); size += 5) {
     File cut = good;
     cut.code.resize(size);

@@ -13,8 +13,8 @@
 constexpr unsigned numElements = 100;
 
 /// Inputs x and w, outputs y and w_new, which is written over w, and a constant
-/// k of 100 floats each: w += x * k, y = w + the number of the call. What is in
-/// front of y's first ten elements goes through fills and copies.
+/// k of 100 floats each: w += x * k, y = w + the number of the call. The output
+/// z of ten elements goes through a fill and a copy.
 inline mp::DevicePlan makeExample() {
   using Plan = mp::DevicePlan;
   constexpr uint64_t bytes = 4 * numElements;

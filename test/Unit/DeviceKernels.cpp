@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For tests of the run time: a step that writes over its state, one that finds
-// fault with its input, and such as break the rules.
+// Kernels for tests of the runtime: a step that writes over its state, one that
+// reports an error of its input, and some that break the rules.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,7 +56,7 @@ static void leave(void **parameters) {
   get<float>(parameters, 0)[1 + getNumber()] = 1;
 }
 
-/// What ranks copy: a row of blocks for each piece.
+/// Copies pieces between ranks: a row of blocks for each piece.
 static void copyPieces(void **parameters) {
   const mp_emulated_block *block = mp_emulated_this_thread()->block;
   const auto &piece = get<const mp_rank_piece>(parameters, 0)[block->ctaid[1]];

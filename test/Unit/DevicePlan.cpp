@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a module becomes, as text; that bytes hold all of it; that other bytes
-// are errors, whatever is in them.
+// Tests of the text of a module's plan, of packing and unpacking it, and of
+// damaged bytes, which must be errors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -231,8 +231,8 @@ static const char *check(StringRef bytes) {
   return mp_check_plan(room.data(), bytes.size());
 }
 
-/// Every bit, and every length: whatever is accepted can be unpacked and
-/// printed.
+/// Changes every bit, and cuts at every length: an accepted plan can be
+/// unpacked and printed.
 static void checkDamage(const std::string &good) {
   for (size_t size = 0; size < good.size(); ++size)
     expect(check(good.substr(0, size)), "a plan without its end is accepted");
@@ -247,13 +247,13 @@ static void checkDamage(const std::string &good) {
   }
 }
 
-/// One more image, which stands for another; its number.
+/// Adds an image that replaces another one; returns its number.
 static unsigned addImage(mp::DevicePlan &plan, int insteadOf) {
   plan.images.emplace_back().insteadOf = insteadOf;
   return unsigned(plan.images.size() - 1);
 }
 
-/// What is wrong is said.
+/// Checks the messages for damaged plans.
 static void checkFindings(const mp::DevicePlan &good) {
   using Plan = mp::DevicePlan;
   struct {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What ranks reduce on the way of a call: through the host, and on the device,
+// Reductions between ranks during a call: through the host, and on the device,
 // where each call of the driver and of the other ranks fails once.
 //
 //===----------------------------------------------------------------------===//
@@ -13,8 +13,7 @@
 #include "SessionExample.h"
 
 namespace {
-/// Ranks that make ten times what they are given of it, and write down what is
-/// asked for.
+/// Ranks that multiply their input by ten and record the calls.
 struct FakeRanks {
   FakeRanks() {
     collectives.context = this;
@@ -47,8 +46,9 @@ struct FakeRanks {
 };
 } // namespace
 
-/// In front of y = w + the number of the call, w is reduced, and z in front of
-/// all, where a byte of its first element is not 0.
+/// The example with two reductions before y = w + the number of the call: of w,
+/// and of the memory that is copied to z. The second has a condition: a byte of
+/// its first element is not 0.
 static mp::DevicePlan makeReducingExample() {
   mp::DevicePlan plan = makeExample();
   using Plan = mp::DevicePlan;
@@ -63,7 +63,7 @@ static mp::DevicePlan makeReducingExample() {
   part.bucket = 4;
   part.members = 2;
   part.memory = {Plan::Space::Arena, 0, 0, 40};
-  // Of 1.0f.
+  // The highest byte of 1.0f.
   part.condition = {Plan::Space::Arena, 0, 3, 1};
   plan.reductions = {state, part};
   Plan::Record other = start, otherWait = wait;
@@ -109,12 +109,12 @@ static void checkReductions() {
 }
 
 //===----------------------------------------------------------------------===//
-// On devices
+// Reductions on devices
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Two ranks, of which the other one has what this one has. All elements are in
-/// this rank's part.
+/// Two ranks, where the other one has the same data as this one. All elements
+/// are in this rank's part.
 struct TwinRanks {
   TwinRanks() {
     ranks.context = this;
@@ -155,11 +155,11 @@ struct TwinRanks {
   mp_device_ranks ranks = {};
   std::string calls;
   std::vector<mp_reduction_time> times;
-  /// How many calls succeed.
+  /// The number of calls that succeed before one fails; none fails if negative.
   int64_t failing = -1;
 };
 
-/// Two calls of the example, from begin to end.
+/// Runs the example with two calls, from creation to the end.
 struct Call {
   int32_t run(const mp::DevicePlan &plan) {
     Example example(plan);
@@ -171,7 +171,7 @@ struct Call {
     code = code ? code : mp_session_get_output(example.session, 2, z.data());
     code = code ? code : mp_session_wait(example.session);
     text = mp_last_error();
-    // What is given back is not to fail.
+    // Releasing resources must not fail.
     mp_emulated_fail(-1, 0);
     return code;
   }
@@ -193,7 +193,7 @@ static void checkDeviceRanks() {
   mp::DevicePlan plan = makeTwinExample();
   TwinRanks twins;
   Call call;
-  // w: (1 + 6) * 2 = 14, (14 + 6) * 2 = 40. The mean of z is what it is.
+  // w: (1 + 6) * 2 = 14, (14 + 6) * 2 = 40. The mean of z equals z.
   expect(call.run(plan) == MP_OK, call.text);
   expect(isAll(call.y, 45) && isAll(call.z, 1),
          "what devices make is " + Twine(int(call.y[0])) + " and " +
@@ -235,14 +235,14 @@ static void checkDeviceRanks() {
   });
 }
 
-/// A condition is asked for while something travels: times are those of all of
-/// the call.
+/// Checks a condition that is read during another transfer: times are recorded
+/// for the whole call.
 static void checkConditionBehind() {
   mp::DevicePlan plan = makeTwinExample();
   std::vector<mp::DevicePlan::Record> records = plan.records;
   plan.reductions[0].members = plan.reductions[1].members = 1;
   plan.reductions[1].bucket = 5;
-  // In between, z is copied, which nothing here is reduced of.
+  // The copy to z comes in between; no reduction here depends on z.
   plan.records = {records[0], records[1], records[2], records[7],
                   records[3], records[4], records[5], records[6]};
   TwinRanks twins;
@@ -258,7 +258,7 @@ static void checkConditionBehind() {
            "a time is wrong");
 }
 
-/// Memory that ranks take is given back where there are none any more.
+/// Memory that ranks need is released once there are no ranks.
 static void checkBytes() {
   mp::DevicePlan plan = makeTwinExample();
   Example example(plan);

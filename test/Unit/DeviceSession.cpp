@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Calls, states and errors; memory that is short at each allocation; each call
-// of the driver that fails; devices that are too old. Nothing is left behind,
-// and the process goes on.
+// Tests of calls, states and errors; of allocations that fail for lack of
+// memory; of driver calls that fail; and of devices that are too old. Nothing
+// may be leaked, and the process continues.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,7 +58,8 @@ static void checkCalls() {
          Twine(mp_session_bytes(session)) + " bytes");
 }
 
-/// A launch for states that are set runs once behind that, and not in calls.
+/// A launch that is marked for new states runs once after they are set, and not
+/// in later calls.
 static void checkNewStates() {
   mp::DevicePlan plan = makeExample();
   // w += x * k.
@@ -90,7 +91,7 @@ static void checkErrorWord() {
   Floats x(numElements, 1), w(numElements, 0);
   x[42] = -17;
   expect(example.setInputs(x, w) == MP_OK, mp_last_error());
-  // Of two calls that fail, and one that would not.
+  // Two calls fail, which is reported once; a call without the fault succeeds.
   for (int64_t number = 0; number < 2; ++number)
     expect(mp_session_run(example.session, number) == MP_OK, mp_last_error());
   expectError(mp_session_wait(example.session), MP_BAD_VALUE,
@@ -120,7 +121,7 @@ static void checkEmpty() {
 }
 
 //===----------------------------------------------------------------------===//
-// What does not work
+// Failures
 //===----------------------------------------------------------------------===//
 
 static void checkMemory() {
@@ -168,7 +169,7 @@ static void checkFailures() {
     mp_session_destroy(example.session);
     example.session = nullptr;
     mp_emulated_fail(-1, 0);
-    // Contexts that cannot be left are no error of the model.
+    // A failure to leave a context is not an error of the model.
     if (code == MP_OK) {
       expectNothingLeft("call " + Twine(call));
       continue;
@@ -306,7 +307,7 @@ struct Raw {
     return driver.cuLaunchKernel(function, grid, 1, 1, block, 1, 1, shared,
                                  stream, parameters, nullptr);
   }
-  /// What the driver says of the last error.
+  /// Checks the driver's text of the last error.
   void expect(int32_t found, int32_t code, StringRef text) const {
     const char *said = "";
     driver.cuGetErrorString(found, &said);
@@ -347,7 +348,7 @@ static void checkRules() {
              "no such stream");
   raw.expect(driver.cuGraphLaunch(&data, raw.stream), MP_CUDA_INVALID_HANDLE,
              "no such graph");
-  // What is new is not zero; what is not waited for has not come.
+  // New memory is not zero, and an asynchronous copy arrives later.
   driver.cuMemcpyDtoHAsync_v2(data.data(), raw.memory, 400, raw.stream);
   expect(data[0] == 1, "a copy is done at once");
   raw.expect(driver.cuMemFree_v2(raw.memory), MP_CUDA_INVALID_VALUE,

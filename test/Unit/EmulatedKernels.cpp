@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels give what plain loops give, and each fault is found with a message
-// that names the kernel. `emulated-kernels --speed` measures.
+// Kernels give the results of plain loops, and each fault is reported with a
+// message that names the kernel. `emulated-kernels --speed` measures.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ using namespace mp;
 
 namespace {
 
-/// Of the product that is measured.
+/// The size of the measured product.
 constexpr int largeSize = 256;
 
 /// Sizes of a launch.
@@ -41,7 +41,7 @@ struct Tests {
   void measure();
 
   bool build();
-  /// Whether it has run.
+  /// Returns true if the kernel has run.
   bool launch(StringRef name, const Sizes &sizes, ArrayRef<void *> pointers,
               std::optional<int32_t> number = std::nullopt);
   void expectError(StringRef name, const Sizes &sizes,
@@ -67,7 +67,7 @@ struct Tests {
 
 } // namespace
 
-/// Of a kernel with a fault.
+/// The name of a kernel with a fault.
 static std::string name(StringRef kernel, StringRef fault) {
   std::string words = (kernel + "_" + fault).str();
   std::replace(words.begin(), words.end(), ' ', '_');
@@ -221,7 +221,7 @@ void Tests::runProduct() {
                   "product: found other numbers than expected");
 }
 
-/// What makeWarp computes.
+/// The expected results of makeWarp.
 static uint32_t expectWarp(int result, uint32_t lane, const uint32_t *x) {
   bool isLower = lane < 16;
   uint32_t any = 0, all = 1, ballot = 0, sum = 0, most = 0, xors = 0, same = 0;
@@ -298,7 +298,7 @@ static std::pair<int, int> placeB(bool isWide, int lane, int index) {
 void Tests::runSingleProducts() {
   for (bool isWide : {false, true}) {
     const int depth = isWide ? 8 : 16, perWord = isWide ? 1 : 2;
-    // In f16, a consists of subnormal numbers.
+    // For f16, a consists of subnormal numbers.
     const float unit = isWide ? 1 : 0x1p-24f;
     auto getA = [](int i, int l) { return float((i * 5 + l * 3) % 17 - 8); };
     auto getB = [](int l, int j) { return float((l * 7 + j * 2) % 13 - 6); };
@@ -346,7 +346,8 @@ void Tests::runConversions() {
   uint32_t y[32 * 4];
   for (int lane = 0; lane < 32; ++lane)
     x[lane] = llvm::bit_cast<float>(0x3f801000u + lane * 0x800u);
-  // The last binade, a subnormal number, and a NaN of low bits alone.
+  // A number of the last binade, a subnormal number, and a NaN with low bits
+  // only.
   x[0] = llvm::bit_cast<float>(0xff7fffffu);
   x[1] = 0x1.7p-140f;
   x[2] = llvm::bit_cast<float>(0x7f800001u);
@@ -389,12 +390,12 @@ void Tests::runExchanges() {
 // Faults
 //===----------------------------------------------------------------------===//
 
-/// Those that are found without looking for races.
+/// Checks faults that are found without a search for races.
 void Tests::findFaults() {
   std::vector<float> x = makeNumbers(8 * softmaxSize), y(x.size());
   Sizes sizes = {{8, 1, 1}, {softmaxSize, 1, 1}};
   SmallVector<void *> rows = {x.data(), y.data()};
-  // Others read what the threads write that wait.
+  // Other threads read values that the waiting threads write.
   if (checkRaces)
     expectError("softmax_divergent_barrier", sizes, rows, {"race: "});
   else
@@ -411,7 +412,7 @@ void Tests::findFaults() {
               {"found mask 0xfffffffe, but lanes 0x0001ffff wait at shfl.sync "
                "1 (kernels.mlir:",
                "with mask 0xffffffff"});
-  // A store: what is between variables changes, or is seen at once.
+  // This is a store: it changes memory between variables, or is found at once.
   if (checkRaces)
     expectError("softmax_row_too_far", sizes, rows,
                 {"thread (96, 0, 0)", "writes 4 bytes at byte 16"});
@@ -432,7 +433,7 @@ void Tests::findFaults() {
   expectError("product", less, matrices,
               {"cp.async.shared.global 2", "writes 16 bytes at byte 4080",
                "dynamic (4080 bytes from byte 0 on)"});
-  // Without a wait, what was there before is multiplied: NaNs.
+  // Without a wait, the old contents are multiplied: NaNs.
   if (checkRaces) {
     expectError("product_wait_too_few", productSizes, matrices,
                 {"race: reads byte ", "copies at cp.async.shared.global 1 (",
@@ -442,7 +443,7 @@ void Tests::findFaults() {
     findings.expect(hasRun && std::isnan(product.c[0]),
                     "product_wait_too_few: expected NaNs");
   }
-  // What comes behind a fault is not disturbed by it.
+  // A fault does not disturb later launches.
   runSoftmax();
   runProduct();
 }
@@ -505,7 +506,7 @@ void Tests::count() {
 // Speed
 //===----------------------------------------------------------------------===//
 
-/// Of this process: others may run beside it.
+/// CPU time of this process: other processes may run at the same time.
 static double getSeconds() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }

@@ -11,10 +11,10 @@
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/raw_ostream.h"
 
-/// Whether all has held so far.
+/// True if all expectations have held so far.
 inline bool isGood = true;
 
-/// Says `what` if it does not hold.
+/// Prints `what` if it does not hold.
 inline void expect(bool holds, const llvm::Twine &what) {
   if (holds)
     return;

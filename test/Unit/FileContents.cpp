@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A file and its hash depend on the content alone: not on the pieces that it
-// is made of, nor on how many threads make its blocks, nor in which order.
-// This program is also built with the thread sanitizer.
+// A file and its hash depend on the content only: not on the pieces that it is
+// made of, nor on the number of threads that make its blocks, nor on their
+// order. This program is also built with the thread sanitizer.
 //
 //===----------------------------------------------------------------------===//
 

@@ -16,7 +16,7 @@
 
 namespace mp {
 
-/// Counts what went wrong, and says it.
+/// Counts and prints failures.
 class Findings {
 public:
   void expect(bool isGood, const llvm::Twine &what) {

@@ -45,7 +45,7 @@ private:
   InferenceOperand getOperand(StringRef name);
 
   MLIRContext context;
-  /// Of the model at hand.
+  /// Values of the current model.
   llvm::StringMap<const ::onnx::TypeProto *> types;
   llvm::StringMap<const ::onnx::TensorProto *> constants;
   unsigned models = 0, nodes = 0, refused = 0, values = 0, hidden = 0;

@@ -150,7 +150,7 @@ static std::string combineWarps(StringRef memory, StringRef to, StringRef op) {
 }
 
 std::string makeSoftmax(StringRef name, StringRef fault) {
-  // What a fault changes.
+  // The parts of the text that a fault changes.
   std::string barrier = "  nvvm.barrier0\n", begin, mask = "%all";
   std::string place = "%warp";
   if (fault == "no barrier")

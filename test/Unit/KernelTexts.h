@@ -32,7 +32,8 @@ std::string makeSoftmax(llvm::StringRef name, llvm::StringRef fault = "");
 /// dynamic shared memory.
 std::string makeProduct(llvm::StringRef name, int m, int n, int k,
                         llvm::StringRef fault = "");
-/// What lanes of one warp do; word 32 i + lane is the result of the i-th.
+/// Operations on the lanes of one warp; word 32 i + lane is the result of the
+/// i-th one.
 std::string makeWarp();
 /// One product of a warp: lanes' words from memory, and back. `type` is f16 or
 /// tf32.
@@ -40,9 +41,9 @@ std::string makeSingleProduct(llvm::StringRef type);
 /// x as tf32, rounded away, to even and to zero, and exp2(x).
 std::string makeConversions();
 /// Words through shared memory: thread i writes word i and reads word i ^ by;
-/// `between` is what stands between.
+/// `between` is the code between both.
 std::string makeExchange(llvm::StringRef name, int by, llvm::StringRef between);
-/// Nothing but `count` barriers, or none.
+/// A kernel with `count` barriers and nothing else.
 std::string makeBarriers(int count);
 
 } // namespace mp

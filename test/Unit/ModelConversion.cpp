@@ -59,7 +59,7 @@ struct Tests {
 
 } // namespace
 
-/// From bytes to bytes: products in bf16, the softmax between them in fp32.
+/// Converts bytes to bytes: products in bf16, the softmax between them in fp32.
 void Tests::convert() {
   auto model = parse(modelText, "net.onnxtxt");
   if (!model)
@@ -149,7 +149,7 @@ std::string Tests::print(const ConversionOptions &conversion) {
   return text;
 }
 
-/// A request says by default what the pipelines do by default.
+/// The defaults of a request are those of the pipelines.
 void Tests::compareDefaults() {
   ConversionOptions conversion;
   conversion.training.emplace();
@@ -171,7 +171,7 @@ void Tests::compareDefaults() {
                   "expected the passes\n" + expected + "\nfound\n" + found);
 }
 
-/// What is wrong in text goes to who listens, with its place.
+/// Errors in text are passed to the listener, with their place.
 void Tests::hearOfText() {
   std::string heard;
   ModelOptions options;

@@ -21,7 +21,7 @@ namespace {
 
 struct Case {
   const char *attributes;
-  /// Empty: the module is a program.
+  /// Empty if the module is a program.
   const char *error;
 };
 

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a node states beats the schema's default at the opset in force, and this
-// beats what the caller says. Every default that a schema states can be read.
+// The attributes of a node take precedence over the schema's defaults at the
+// opset in force, and these over the caller's defaults. Every default that a
+// schema states can be read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -104,7 +105,7 @@ static void checkKinds(MLIRContext &context) {
   });
 }
 
-/// Nobody describes it: what it states, and no more.
+/// A node without a schema: only its own attributes are known.
 static void checkOpaque(MLIRContext &context) {
   withNode(
       context, 18,

@@ -59,7 +59,7 @@ static void checkRow(const OpFamily &family, const OperatorTraits &traits) {
   if (traits.kind == OperatorKind::Opaque)
     return fail(name, "has a schema, but no row in lib/Operators");
   uint32_t operands = getOperands(family);
-  // All bits stand for all operands.
+  // A value with all bits set means all operands.
   uint32_t kept = traits.getKeptTypes();
   if (kept != ~0u && (kept & ~operands))
     fail(name, "the row names operands that no version has");
@@ -90,7 +90,7 @@ static void checkAll(const SchemaRegistry &registry) {
       });
 }
 
-/// What a newer ONNX would bring is found.
+/// Operators of a newer ONNX are reported.
 static void checkNewOperator() {
   auto registry = SchemaRegistry::createBuiltin();
   StringRef text = R"({"": [{"name": "BrandNew", "since_version": 99,

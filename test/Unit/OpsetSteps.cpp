@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Prints what each step of each op of the default domain takes, from opset 7
-// to the newest in the registry, and fails if nobody has said it for one: a
-// newer ONNX cannot bring a change that goes unseen.
+// Prints the treatment of each step of each op of the default domain, from
+// opset 7 to the newest in the registry. Fails if a step has none: changes in a
+// newer ONNX cannot be missed.
 //
 //===----------------------------------------------------------------------===//
 

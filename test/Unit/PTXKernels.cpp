@@ -56,7 +56,7 @@ static void write(StringRef folder, StringRef name, const PTXImage &image) {
   expect(!error, "cannot write to " + folder);
 }
 
-/// All kernels, each once, and in an image with what it needs.
+/// All kernels are found, each once, in an image with everything it needs.
 static void checkImages(MLIRContext &context, StringRef folder) {
   struct {
     const char *chip;

@@ -65,7 +65,8 @@ static llvm::Error measure(const Launch &launch) {
   for (size_t first = 0; first < numElements; first += numElements / numTensors)
     tensors.push_back(
         llvm::MutableArrayRef(elements).slice(first, numElements / numTensors));
-  // Of the slowest rank: all begin together, and wait for each other.
+  // The time of the slowest rank: all ranks begin together and wait for each
+  // other.
   auto time = [&](auto work) -> llvm::Expected<double> {
     char own = 0;
     std::vector<char> all(size_t(ranks.getSize()));

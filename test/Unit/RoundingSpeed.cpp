@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Many values at once are rounded as single ones are: 2^24 bit patterns over
-// all exponents, at every distance from the vectors' ends. And conversion, a
-// block at a time as the writer of files does it, moves at least 60 % of the
-// bytes per second of a memcpy: bytes read plus bytes written, the best of
-// several runs in turn, since other work on the machine slows both.
+// Rounding of many values gives the results of single roundings: 2^24 bit
+// patterns over all exponents, at every distance from the vectors' ends.
+// Conversion, one block at a time as in the writer of files, moves at least 60
+// % of the bytes per second of a memcpy. Bytes read and written count; the best
+// of several alternating runs counts, since other work on the machine slows
+// both.
 //
 //===----------------------------------------------------------------------===//
 

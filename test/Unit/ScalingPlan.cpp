@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What `mp-run plan` does not show, as it takes the better one of a ring and a
-// tree: how the time of a ring grows with its nodes, and what each of the two
-// costs where one bandwidth rules.
+// Cases that `mp-run plan` does not show, since it takes the better one of a
+// ring and a tree: how the time of a ring grows with its nodes, and the cost of
+// both if one bandwidth dominates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,12 +43,14 @@ static void testRingLatency() {
 
 static void testLongMessages() {
   const double bytes = 1e12;
-  // One rank a node: everything but a part of each rank's own comes and goes.
+  // One rank per node: all data except a part of each rank's own are sent and
+  // received.
   Network flat = llvm::cantFail(Network::parse("10,0"));
   expectNear("flat ring", flat.getRingSeconds(bytes, 4), 150, 1e-9);
   expectNear("flat tree", flat.getTreeSeconds(bytes, 4), 200 / 0.9, 1e-9);
   expectNear("the better one", flat.getSeconds(bytes, 4), 150, 1e-9);
-  // The links of a node work together: 40 GB/s, or what a node has inside.
+  // The links of a node work in parallel: 40 GB/s, unless its inner links are
+  // slower.
   Network nodes = llvm::cantFail(Network::parse("10,0:4,100,0"));
   expectNear("a node", nodes.getRingSeconds(bytes, 4), 15, 1e-9);
   expectNear("ring of nodes", nodes.getRingSeconds(bytes, 16), 46.875, 1e-9);

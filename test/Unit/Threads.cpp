@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Loops of all kinds, from several callers, with more threads than the machine
-// has processors, in children of forks, between changes of their number: every
-// range is computed once, and is done when the loop is. Then the texts by which
-// Linux says what a process may use. Without a library of C++, as the run-time
-// itself; also built with the thread sanitizer.
+// has processors, in children of forks, and between changes of the number of
+// threads: every range is computed once, and is complete when the loop ends.
+// Also the texts by which Linux describes the processors that a process may
+// use. The program uses no C++ library, like the runtime itself, and is also
+// built with the thread sanitizer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,10 +44,10 @@ static void expect(bool holds, const char *what, const char *of = "") {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What a loop computes: plain memory, so that a race is one.
+/// The state that a loop changes: plain memory, which lets tools see races.
 struct Frame {
   Pool *pool;
-  /// How often each index was computed.
+  /// The number of times that each index was computed.
   int counts[4096];
   int64_t pause;
   bool isNested;
@@ -77,7 +78,7 @@ static void runLoops(Pool &pool, int rounds, int64_t pause, const char *what) {
     pool.run({count, grain, body, &frame, nullptr});
     for (int64_t index = 0; index < count; ++index)
       ++expected[index];
-    // At once: what a thread still does would be missing.
+    // The check comes at once: a thread that is still working would be found.
     if (std::memcmp(expected, frame.counts, sizeof(expected)) != 0)
       return expect(false, "every range is computed once:", what);
   }
@@ -184,7 +185,7 @@ static void addOne(void *data, int64_t begin, int64_t end) {
     ++static_cast<int *>(data)[index];
 }
 
-/// A child has none of the threads, and is to have its own.
+/// A child process has none of the threads, and must start its own.
 static void checkForks() {
   static Pool pool;
   pthread_atfork(nullptr, nullptr, [] { pool.forget(); });
@@ -345,7 +346,7 @@ static void checkMounts() {
       {"32 31 0:29 / /cg/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n", 1,
        "/x\n", "/cg/cpu,cpuacct/x /cg/cpu,cpuacct "},
       {"33 31 0:30 / /cg/cpuacct rw - cgroup cgroup rw,cpuacct\n", 0, "", ""},
-      // A container that sees its own part alone.
+      // A container that only sees its own part.
       {"9 8 0:1 /docker/7 /cg rw - cgroup2 cgroup rw\n", 2, "/docker/7/a\n",
        "/cg/a /cg "},
       {"9 8 0:1 /docker/7 /cg rw - cgroup2 cgroup rw\n", 2, "/docker/7\n",
@@ -368,7 +369,7 @@ static void checkMounts() {
     checkFolders(check);
 }
 
-/// What the machine itself says.
+/// Checks the number of processors of the real machine.
 static void checkProcessors() {
   cpu_set_t all, one;
   sched_getaffinity(0, sizeof(all), &all);

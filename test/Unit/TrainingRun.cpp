@@ -44,7 +44,7 @@ foreign (float[2] x) => (float[2] y) { y = other.Blend(x) }
 )";
 constexpr uint64_t numRows = 8, batchRows = 4, numSteps = 20;
 
-/// What the step computes, in double.
+/// The training step, computed in double.
 struct Reference {
   double w[2] = {0, 0};
 
@@ -174,7 +174,7 @@ void Tests::stopAndResume() {
   llvm::sys::fs::remove_directories(folder);
 }
 
-/// Releases before this one did not say what is in the data.
+/// Earlier releases did not store a description of the data.
 void Tests::resumeOldCheckpoint() {
   llvm::SmallString<128> folder;
   findings.expect(!llvm::sys::fs::createUniqueDirectory("mp-training", folder),
@@ -204,7 +204,8 @@ void Tests::resumeOldCheckpoint() {
   llvm::sys::fs::remove_directories(folder);
 }
 
-/// A run without checkpoints can be kept in the middle, and goes on from there.
+/// The states of a run without checkpoints can be kept in the middle, and the
+/// run continues from there.
 void Tests::keepStates() {
   llvm::SmallString<128> folder;
   findings.expect(!llvm::sys::fs::createUniqueDirectory("mp-training", folder),

@@ -6,19 +6,20 @@
 //===----------------------------------------------------------------------===//
 //
 // The IR of a big model is hundreds of megabytes of small objects: jemalloc
-// lays them out more densely than the allocator of the C library, and does not
-// search through what was freed. Huge pages are not asked for: they gain where
-// address translation is dear, and lose more where memory is fragmented and the
+// packs them more densely than the allocator of the C library, and does not
+// search freed memory. Huge pages are not requested: they help if address
+// translation is expensive, and cost more if memory is fragmented and the
 // kernel has to make them first.
 //
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Support/Compiler.h"
 
-/// Read by jemalloc when the process starts. What is freed is given back after
-/// a second: in shorter runs never, since what one pass frees the next one
-/// needs. The last setting lets small objects take what a big one has left;
-/// without it the space of a parsed model would stay empty.
+/// The options that jemalloc reads when the process starts. Freed memory is
+/// returned to the system after a second. Shorter runs keep it, since the next
+/// pass needs the memory that the last one has freed. The last option lets
+/// small objects use the space that a big one has left; without it, the space
+/// of a parsed model would stay unused.
 extern "C" {
 LLVM_ATTRIBUTE_VISIBILITY_DEFAULT const char *malloc_conf =
     "narenas:2,dirty_decay_ms:1000,muzzy_decay_ms:-1,"

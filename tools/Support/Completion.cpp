@@ -95,7 +95,7 @@ void printCompletionPart(StringRef shell, const CompletionPart &part,
     found->printPart(part, os);
 }
 
-/// The shell that is asked for; nothing if none is.
+/// The requested shell, if any.
 static std::optional<StringRef> findRequest(ArrayRef<const char *> arguments) {
   for (StringRef argument : arguments) {
     if (argument == "--")

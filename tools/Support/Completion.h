@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // --print-completion=SHELL writes a script for bash, zsh or fish, made from the
-// tables of flags of a program and its commands. A script asks no program when
-// it runs: it holds names, choices and where files are expected.
+// tables of flags of a program and its commands. A script does not run the
+// program: it contains names, choices and the places of files.
 //
-// Each command prints its own part (Flags::parse, for one argument that nobody
-// types), since it alone knows its flags; printCompletion prints what is around
-// the parts.
+// Each command prints its own part (Flags::parse, for a hidden argument), since
+// only the command knows its flags; printCompletion prints the text around the
+// parts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,45 +24,46 @@
 
 namespace mp {
 
-/// What a script knows of a command, or of what a program does without one.
+/// The data for a command's part of a script, or for the part of a program that
+/// is run without a command.
 struct CompletionPart {
   /// "mp-run train", or "mp-opt".
   std::string tool;
-  /// One line.
+  /// The help text, in one line.
   std::string help;
-  /// Those that are shown, --help and its like among them.
+  /// The flags that are shown, including --help etc.
   std::vector<Flag> flags;
   /// Names, with dashes, of flags that are offered once a letter is typed.
   std::vector<std::string> others;
 };
 
-/// Prints the part of a script; `shell` is one of the three.
+/// Prints the part of a script for `shell`, one of the three.
 void printCompletionPart(llvm::StringRef shell, const CompletionPart &part,
                          llvm::raw_ostream &os);
 
-/// The argument that asks a command for its part: `--completion-part=SHELL`.
+/// The argument that makes a command print its part: `--completion-part=SHELL`.
 inline constexpr llvm::StringLiteral completionPartFlag = "completion-part";
 
-/// The flag of programs, for their tables: in no list but those of shells.
+/// The programs' flag for their tables: it is only listed for shells.
 Flag makeCompletionFlag();
 
 struct CompletedCommand {
-  /// Empty for what the program does without a command.
+  /// Empty for the program without a command.
   llvm::StringRef name;
   std::function<int(llvm::ArrayRef<const char *> arguments)> run;
 };
 
 struct CompletedProgram {
   llvm::StringRef name;
-  /// Whether files may stand where a command may.
+  /// True if a file may be given in place of a command.
   bool takesFiles;
   std::vector<CompletedCommand> commands;
 
   std::vector<llvm::StringRef> getCommandNames() const;
 };
 
-/// Prints the script that --print-completion among `arguments` asks for.
-/// Returns the exit code, or nothing if nobody asks.
+/// Prints the script that --print-completion among `arguments` requests.
+/// Returns the exit code, or nothing without a request.
 std::optional<int> printCompletion(const CompletedProgram &program,
                                    llvm::ArrayRef<const char *> arguments);
 

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A part is a function that knows flags: it sets `flags` and `others`, and for
-// the flag in $1 `kind`, `words`, and `needs` if a value must stand behind it.
-// The function around them finds out what the cursor stands at. Files are left
-// to readline where nothing else is offered: it knows quotes and "~".
+// A part is a shell function that knows flags: it sets `flags` and `others`,
+// and for the flag in $1 it sets `kind`, `words`, and `needs` if the flag needs
+// a value. The enclosing function determines what the cursor is at. If nothing
+// else is offered, readline completes files, since it handles quotes and "~".
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,7 +61,7 @@ static void printPart(const CompletionPart &part, raw_ostream &os) {
 }
 
 // @F@ is the name of the function for the program @P@; @COMMANDS@ are its
-// commands, @ALONE@ is what it takes without one.
+// commands, @ALONE@ is the completion without a command.
 static constexpr StringLiteral tail = R"sh(
 # What may stand in the place of $1: those of $2 ... that begin like it.
 @F@_reply() {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A part is a line for each flag, which holds where the command line has the
-// part's command.
+// A part is a line for each flag, which applies if the command line contains
+// the part's command.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,7 +61,7 @@ static void printHead(const CompletedProgram &program, raw_ostream &os) {
        << getFunctionName(program.name) << "_wants_command -f\n";
 }
 
-/// What may stand behind the flag: options of `complete`.
+/// Describes the value of a flag as options of `complete`.
 static std::string describeValue(const Flag &flag) {
   std::string words = join(getWords(flag), " ");
   switch (getValueKind(flag)) {

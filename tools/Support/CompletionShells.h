@@ -12,8 +12,8 @@
 
 namespace mp {
 
-/// How the script of one shell is written: its head, a part for each command
-/// and one for the program itself, its tail.
+/// The writer of one shell's script: a head, a part for each command and one
+/// for the program itself, and a tail.
 struct CompletionShell {
   llvm::StringLiteral name;
   void (*printHead)(const CompletedProgram &program, llvm::raw_ostream &os);
@@ -23,34 +23,35 @@ struct CompletionShell {
 
 extern const CompletionShell bashShell, zshShell, fishShell;
 
-// What they share.
+// Functions for all shells.
 
-/// What stands behind a flag's equals sign.
+/// The kind of value after a flag's equals sign.
 enum class ValueKind {
-  /// Nothing.
+  /// The flag takes no value.
   None,
-  /// What no shell knows, but for its words.
+  /// Text that shells cannot complete, except for the words of the flag.
   Text,
   File,
   Folder
 };
 ValueKind getValueKind(const Flag &flag);
 
-/// The values that are offered.
+/// The words that are offered as values.
 llvm::ArrayRef<std::string> getWords(const Flag &flag);
 
-/// With their dashes: the flag's name, then its synonyms.
+/// The flag's name, then its synonyms, with dashes.
 std::vector<std::string> spellNames(const Flag &flag);
 
-/// "mp-run train" is "_mp_run_train".
+/// The function for "mp-run train" is "_mp_run_train".
 std::string getFunctionName(llvm::StringRef tool);
 
-/// `text` with each mark's value in its place.
+/// Replaces each mark in `text` by its value.
 std::string
 fillIn(llvm::StringRef text,
        llvm::ArrayRef<std::pair<llvm::StringRef, std::string>> values);
 
-/// In single quotes; what stands for a quote within them depends on the shell.
+/// Quotes `text` with single quotes; `quoteInside` replaces a quote within it,
+/// since shells escape it differently.
 std::string quote(llvm::StringRef text, llvm::StringRef quoteInside);
 
 } // namespace mp

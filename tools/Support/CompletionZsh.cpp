@@ -26,7 +26,7 @@ static void printHead(const CompletedProgram &program, raw_ostream &os) {
      << getFunctionName(program.name) << "_commands=()\n";
 }
 
-/// With a backslash in front of each of `marks`.
+/// Puts a backslash before each of `marks`.
 static std::string escape(StringRef text, StringRef marks) {
   std::string escaped;
   for (char c : text) {
@@ -37,7 +37,7 @@ static std::string escape(StringRef text, StringRef marks) {
   return escaped;
 }
 
-/// Words, and files as well; `files` is how zsh finds them.
+/// Completes words as well as files; `files` is zsh's function for files.
 static std::string findEither(StringRef words, StringRef files) {
   if (words.empty())
     return files.str();
@@ -46,7 +46,7 @@ static std::string findEither(StringRef words, StringRef files) {
       .str();
 }
 
-/// What completes a value.
+/// The zsh action that completes a value.
 static std::string findValue(const Flag &flag) {
   std::string words = join(getWords(flag), " ");
   switch (getValueKind(flag)) {
@@ -59,7 +59,7 @@ static std::string findValue(const Flag &flag) {
   }
 }
 
-/// ":FORM:(text json none)"; what is behind a flag in its specification.
+/// The text after a flag in its specification, e.g. ":FORM:(text json none)".
 static std::string describeValue(const Flag &flag) {
   if (flag.value.empty())
     return "";
@@ -119,7 +119,8 @@ static void printTail(const CompletedProgram &program, raw_ostream &os) {
   os << fillIn(tail, {{"@F@", getFunctionName(program.name)},
                       {"@COMMANDS@", join(program.getCommandNames(), " ")},
                       {"@ALONE@", alone}});
-  // As a file of $fpath it is the function itself; else it is to be sourced.
+  // A file found by $fpath is the body of the function itself; otherwise the
+  // script is sourced and registers the function.
   os << "\nif [[ $funcstack[1] == _" << program.name << " ]]; then\n  "
      << getFunctionName(program.name) << "_complete \"$@\"\nelse\n  compdef "
      << getFunctionName(program.name) << "_complete " << program.name

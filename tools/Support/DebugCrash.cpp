@@ -20,7 +20,7 @@
 
 namespace mp {
 
-/// Needs a frame for every one of `depth` calls, and more stack than there is.
+/// Recurses `depth` times, which needs more stack than the process has.
 [[gnu::noinline]] static int exhaustStack(int depth) {
   volatile char frame[1024];
   memset(const_cast<char *>(frame), depth, sizeof(frame));
@@ -29,7 +29,7 @@ namespace mp {
   return exhaustStack(depth - 1) + frame[sizeof(frame) - 1];
 }
 
-/// Takes more memory than this process may have, not all that there is.
+/// Exhausts the memory that this process may have, not that of the machine.
 static void exhaustMemory() {
   constexpr size_t piece = size_t(1) << 20, bound = size_t(1) << 30;
   rlimit limit;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// --debug-crash-in=PLACE[:KIND], by which the tests see what a bug would do.
+// --debug-crash-in=PLACE[:KIND], which tests use to see the effects of a bug.
 //
 //===----------------------------------------------------------------------===//
 

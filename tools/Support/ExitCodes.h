@@ -17,23 +17,23 @@ enum ExitCode : int {
   exitOk = 0,
   exitBadInput = 1,
   exitUsage = 2,
-  /// Numbers are outside of their tolerance.
+  /// Numbers are outside their tolerance.
   exitOutside = 3,
   exitNotSupported = 4,
-  /// A training run whose loss is no number any more.
+  /// The loss of a training run is NaN or infinite.
   exitDiverged = 5,
   /// `mp-opt diff --exit-code` has found a difference.
   exitDiffers = 6,
   /// A device was lost or has failed.
   exitDeviceFailed = 7,
-  /// A bug, or no memory left.
+  /// A bug, or exhausted memory.
   exitInternal = 70,
   /// Ctrl-C.
   exitInterrupted = 130,
 };
 
-/// Prints `PREFIX: error: ...`, unless diagnostics have told the error; returns
-/// the exit code of its kind.
+/// Prints `PREFIX: error: ...`, unless diagnostics have reported the error;
+/// returns the exit code of its kind.
 int reportError(llvm::StringRef prefix, llvm::Error error);
 
 } // namespace mp

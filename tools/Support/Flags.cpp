@@ -116,7 +116,7 @@ void Flags::printCompletionPart(StringRef shell,
   mp::printCompletionPart(shell, part, outs());
 }
 
-/// Help and the version come before anything else, whatever else is wrong.
+/// Help and the version are printed even if other arguments are wrong.
 std::optional<int> Flags::printWanted(Rest arguments,
                                       const OtherFlags *others) const {
   for (const char *text : arguments) {
@@ -154,22 +154,22 @@ Flags::Argument Flags::split(StringRef text) {
   return {text, spelling, name, value, spelling.size() < text.size()};
 }
 
-/// The name that is meant: the nearest one, else the shortest that begins like
-/// it.
+/// The name that is most likely meant: the nearest one, else the shortest one
+/// with the same beginning.
 std::string Flags::suggest(StringRef spelling, const OtherFlags *others) const {
   std::vector<std::string> names = {"--help", "--version"};
   if (!tool.contains(' '))
     names.push_back(spellFlag(makeCompletionFlag().name));
   llvm::append_range(names, getSpellings());
-  // A flag of one letter is near to everything that is short.
+  // A flag of one letter would be near to every short name.
   llvm::erase_if(names, [](StringRef name) { return name.size() == 2; });
   size_t own = names.size();
   if (others)
     llvm::append_range(names, others->getNames());
   std::string typed = spellFlag(spelling.ltrim('-'));
-  // Where both are as near, the program's own flag is meant.
+  // The program's own flags come first, and win if another is equally near.
   StringRef meant = findNearest(typed, names);
-  // Three letters of which two are others are another word.
+  // A name of three letters with two other letters is a different word.
   size_t letters = typed.size() - 2;
   if (!meant.empty() && 2 * meant.edit_distance_insensitive(typed) <= letters)
     return ("; did you mean '" + meant + "'?").str();
@@ -193,8 +193,8 @@ int Flags::refuseUnknown(const Argument &argument,
       (nearest.empty() ? "; see " + tool + " --help" : Twine(nearest)));
 }
 
-/// The flag of one letter that begins an argument such as "-oFILE", which is
-/// rewritten; null where a longer name is meant, if not spelt right.
+/// The one-letter flag that begins an argument such as "-oFILE", which is
+/// rewritten; null if a longer, possibly misspelt name is meant.
 Flag *Flags::findAttached(Argument &argument, const OtherFlags *others) {
   if (argument.text.starts_with("--") || argument.text.size() < 3)
     return nullptr;
@@ -215,7 +215,7 @@ std::optional<int> Flags::take(Flag &flag, Argument argument, Rest &rest,
     return usageError(toString(std::move(failed)));
   if (!argument.hasValue && !flag.isOptional) {
     StringRef next = rest.empty() ? "" : rest.front();
-    // A flag is no value; a number with a minus sign is one.
+    // A flag cannot be a value; a number with a minus sign can.
     bool isFlag = next.starts_with("-") && next.size() > 1 &&
                   (find(split(next).name) ||
                    (others && others->isKnown(split(next).name)));
@@ -248,8 +248,9 @@ std::optional<int> Flags::parseFlag(Argument argument, Rest &rest,
   return refuseUnknown(argument, others);
 }
 
-/// The flag that an argument without dashes is meant to be, or with those that
-/// editors of text make of them; empty if there is such a file or no such flag.
+/// The flag that is meant by an argument without dashes, or with the dashes
+/// that text editors make of them; empty if there is a file of that name or no
+/// such flag.
 std::string Flags::findMeantFlag(StringRef argument) const {
   StringRef text = argument;
   // U+2013, U+2014 and U+2212.
@@ -269,11 +270,11 @@ std::string Flags::findMeantFlag(StringRef argument) const {
   return spellFlag(name) + (value.empty() ? std::string() : "=" + value.str());
 }
 
-/// Files of arguments may name others, or themselves.
+/// Files of arguments may refer to others, or to themselves.
 static constexpr size_t mostFiles = 64;
 
-/// "@FILE" stands for the arguments in a file, as LLVM's programs have it.
-/// False if there is none.
+/// Expands "@FILE" to the arguments in a file, like LLVM's programs do. Returns
+/// false if the file cannot be read.
 static bool expand(StringRef path, ArrayRef<const char *> &rest,
                    BumpPtrAllocator &memory,
                    std::deque<std::vector<const char *>> &expanded) {

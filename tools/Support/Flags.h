@@ -23,18 +23,18 @@
 
 namespace mp {
 
-/// What another parser reads.
+/// The flags that another parser reads.
 class OtherFlags {
 public:
   virtual ~OtherFlags() = default;
 
   virtual bool isKnown(llvm::StringRef name) const = 0;
-  /// Whether the next argument is its value where it has no equals sign.
+  /// True if the next argument is the value of a flag without an equals sign.
   virtual bool needsValue(llvm::StringRef name) const = 0;
-  /// As they stand on the command line.
+  /// The names as they are given on the command line.
   virtual std::vector<std::string> getNames() const = 0;
 
-  /// The arguments that are for it, in order.
+  /// The arguments for the other parser, in order.
   std::vector<const char *> given;
 };
 
@@ -43,23 +43,23 @@ public:
   /// `tool` begins messages: "mp-run bench". `help` is what --help prints.
   Flags(llvm::StringRef tool, llvm::StringRef help) : tool(tool), help(help) {}
 
-  /// A subject of --help beside the flags: `--help=NAME`.
+  /// Adds a topic of --help, which is not about flags: `--help=NAME`.
   void addTopic(llvm::StringRef name, std::function<void()> print);
 
-  /// Arguments that are no flags go to `positional`, and those of `others` to
-  /// them. An exit code if the run is over: help was printed, or the usage is
-  /// wrong.
+  /// Parses the arguments. Arguments that are not flags go to `positional`, and
+  /// flags of the other parser go to `others`. Returns an exit code if the run
+  /// is over: help was printed, or the usage is wrong.
   std::optional<int> parse(llvm::ArrayRef<const char *> arguments,
                            std::vector<std::string> &positional,
                            OtherFlags *others = nullptr);
 
   /// True if the table has all flags among the arguments: no other parser is
-  /// asked for one.
+  /// needed.
   bool knowsAll(llvm::ArrayRef<const char *> arguments);
 
-  /// Says what is wrong with the usage; returns the exit code.
+  /// Reports an error of usage; returns the exit code.
   int usageError(const llvm::Twine &message) const;
-  /// All rows, by their groups.
+  /// Prints all rows by their groups.
   void printRows(llvm::raw_ostream &os) const;
 
 private:

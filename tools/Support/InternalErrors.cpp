@@ -41,26 +41,27 @@ namespace {
 
 enum class Phase { Start, Reading, Passes, Writing, Comparing };
 
-/// A handler of signals can be given nothing, and may call next to nothing:
-/// all that it needs is here, ready.
+/// A signal handler takes no arguments and may call few functions: all that it
+/// needs is prepared here.
 struct State {
   std::vector<char *> arguments;
-  /// Those of the second run; the first one is the hidden flag.
+  /// The arguments of the second run; the first one is the hidden flag.
   std::vector<char *> rerunArguments;
   std::string folder;
-  /// This is the second run.
+  /// True in the second run.
   bool isRerun = false;
 
   std::atomic<Phase> phase{Phase::Start};
   std::atomic<unsigned> step{0};
-  /// In all threads.
+  /// The number of active passes in all threads.
   std::atomic<int> activePasses{0};
   std::atomic<const char *> input{nullptr};
   std::atomic<const char *> finished{nullptr};
-  /// Why there is no reproducer: for good, and in this phase.
+  /// The reasons why there is no reproducer: for the whole run, and in this
+  /// phase.
   std::atomic<const char *> obstacle{nullptr};
   std::atomic<const char *> phaseObstacle{"no model was read yet"};
-  /// What a fatal error said before it raised SIGABRT.
+  /// The message of a fatal error that raised SIGABRT.
   std::atomic<const char *> reason{nullptr};
 };
 
@@ -101,7 +102,7 @@ private:
 } // namespace
 
 static constexpr char rerunFlag[] = "--debug-write-step=";
-/// The second run may take as long as this, and this much more memory.
+/// Limits of the second run: its time, and its additional memory.
 static constexpr unsigned rerunSeconds = 60;
 static constexpr rlim_t rerunMemory = rlim_t(1) << 30;
 
@@ -204,12 +205,12 @@ std::string getCommandLine() {
 }
 
 //===----------------------------------------------------------------------===//
-// Inside of the handler: no memory, no locks
+// Code in the handler: no allocation, no locks
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// A line put together without memory.
+/// A line that is built without allocation.
 class Line {
 public:
   Line &operator<<(const char *text) {
@@ -245,7 +246,7 @@ private:
 
 } // namespace
 
-/// Says where the run was.
+/// Appends the place that the run had reached.
 static void describePlace(Line &line) {
   State &state = getState();
   if (passes.depth) {
@@ -264,7 +265,7 @@ static void describePlace(Line &line) {
     line << " (the last one that ended: '" << finished << "')";
 }
 
-/// How much memory the second run may map.
+/// The number of bytes that the second run may map.
 static rlim_t getMemoryBound() {
   char text[64] = "";
   int file = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -299,7 +300,8 @@ static rlim_t getMemoryBound() {
   ::_exit(exitInternal);
 }
 
-/// Makes the file; what prevented it, or null. `path` becomes its name.
+/// Writes the reproducer and sets `path` to its name. Returns the reason of a
+/// failure, or null.
 static const char *writeReproducer(Line &path) {
   State &state = getState();
   if (const char *obstacle = state.obstacle)
@@ -313,12 +315,12 @@ static const char *writeReproducer(Line &path) {
        << (state.phase == Phase::Reading ? ".onnx" : ".mlir");
   int file =
       ::open(path.text(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-  // Not where the second run, or this one, has its standard streams.
+  // Keep clear of the standard streams of both runs.
   if (file >= 0 && file <= STDERR_FILENO)
     file = ::fcntl(file, F_DUPFD, STDERR_FILENO + 1);
   if (file < 0)
     return "the temporary folder cannot be written to";
-  // Not fork: it runs handlers that take locks.
+  // fork would run handlers that take locks.
   pid_t child = ::_Fork();
   if (child == 0)
     execRerun(file);
@@ -339,12 +341,12 @@ static const char *writeReproducer(Line &path) {
   return "a second run did not get as far";
 }
 
-/// The end of every run that met a bug.
+/// Ends every run that met a bug.
 [[noreturn]] static void endRun(const char *what) {
   static std::atomic<pid_t> owner{0};
   pid_t nobody = 0, self = ::gettid();
   if (!owner.compare_exchange_strong(nobody, self)) {
-    // It may be the report itself that failed, or another thread.
+    // The report itself may have failed, or another thread.
     while (nobody != self)
       ::pause();
     ::_exit(exitInternal);
@@ -360,7 +362,7 @@ static const char *writeReproducer(Line &path) {
   sys::RunInterruptHandlers();
   Line path, hint;
   const char *obstacle = writeReproducer(path);
-  // A limit on memory that a second run has met as well is not a bug.
+  // A memory limit that a second run exceeds as well is not a bug.
   if (obstacle && StringRef(what) == "out of memory")
     ::_exit(exitInternal);
   if (obstacle)
@@ -412,7 +414,7 @@ static void handleSignal(int signal, siginfo_t *info, void *context) {
 }
 
 //===----------------------------------------------------------------------===//
-// Errors that are no signals
+// Errors that are not signals
 //===----------------------------------------------------------------------===//
 
 /// Raises SIGABRT, which MLIR's own recovery from crashes may wait for.
@@ -462,12 +464,12 @@ void installInternalErrorHandler(int argc, char **argv) {
   std::set_terminate(handleTerminate);
   struct sigaction action = {};
   action.sa_sigaction = handleSignal;
-  // A second fault, inside of the handler, must get through.
+  // A second fault, in the handler, must take effect.
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   ::sigemptyset(&action.sa_mask);
   for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS})
     ::sigaction(signal, &action, nullptr);
-  // A file-size limit is an error of the write, not a reason to die.
+  // Exceeding a file-size limit is an error of the write, and must not kill.
   ::signal(SIGXFSZ, SIG_IGN);
 }
 

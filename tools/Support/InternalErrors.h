@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // A signal, an uncaught exception, a fatal error of LLVM or exhausted memory
-// end the run with exitInternal, a message that names the pass, and a file
-// that shows the bug again.
+// ends the run with exitInternal, a message that names the pass, and a file
+// that reproduces the bug.
 //
-// That file costs nothing until it is needed: the handler starts mp-opt once
-// more with the same arguments and a hidden one, which says at which step to
-// write what there is and stop. Runs are deterministic, so it gets there.
+// The file costs nothing until it is needed: the handler starts mp-opt again
+// with the same arguments and a hidden one, which says at which step to write
+// the current state and stop. Runs are deterministic and reach that step again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,22 +24,24 @@
 
 namespace mp {
 
-/// Call it first in main; the arguments must outlive the process's work.
+/// Must be called first in main; the arguments must outlive the process's work.
 void installInternalErrorHandler(int argc, char **argv);
 
-/// The arguments as a shell would take them, in one line.
+/// The arguments in one line, quoted for a shell.
 std::string getCommandLine();
 
-/// How far the run is, for the message. Steps are what a second run can stop
-/// at: reading is step 0, each pass on the whole module is one, then writing.
+/// The progress of the run, for the message. A second run can stop at a step:
+/// reading is step 0, each pass on the whole module is a step, writing is the
+/// last one.
 namespace progress {
 
-/// `obstacle` says why there can be no reproducer as long as that goes on;
-/// null if there can be one.
+/// `obstacle` says why there can be no reproducer during this phase; null if
+/// there can be one.
 void startReading(llvm::StringRef name, const char *obstacle);
-/// Keeps what prevents a reproducer whatever the run does next.
+/// Sets a reason against a reproducer for the rest of the run.
 void setObstacle(const char *obstacle);
-/// Passes nest: those on parts of the module run inside of one on all of it.
+/// Passes nest: passes on parts of the module run inside one on the whole
+/// module.
 void startPass(llvm::StringRef name, bool isStep);
 void finishPass(llvm::StringRef name);
 void failPass();

@@ -20,12 +20,13 @@ Interrupt::Interrupt() {
   pending = 0;
   struct sigaction action = {};
   action.sa_handler = note;
-  // Reads and writes that it meets go on.
+  // Interrupted reads and writes continue.
   action.sa_flags = SA_RESTART | int(SA_RESETHAND);
   ::sigaction(SIGINT, nullptr, &oldInterrupt);
   ::sigaction(SIGTERM, nullptr, &oldTerminate);
   ::sigaction(SIGHUP, nullptr, &oldHangUp);
-  // A shell's background jobs ignore Ctrl-C, those of nohup a terminal's end.
+  // Background jobs of a shell ignore Ctrl-C, and jobs of nohup the end of a
+  // terminal; that is kept.
   if (oldInterrupt.sa_handler != SIG_IGN)
     ::sigaction(SIGINT, &action, nullptr);
   if (oldTerminate.sa_handler != SIG_IGN)
@@ -43,7 +44,8 @@ Interrupt::~Interrupt() {
 int Interrupt::get() const { return pending; }
 
 static constexpr int endings[] = {SIGINT, SIGTERM, SIGHUP};
-/// What happens behind the line, by signal: LLVM removes temporary files.
+/// The previous action of each signal, which is run after the line is printed:
+/// LLVM removes temporary files.
 static struct sigaction before[std::size(endings)];
 static llvm::StringRef lastLine;
 /// A terminal may show a line that has not ended.

@@ -14,25 +14,25 @@
 
 namespace mp {
 
-/// While it lives, the first SIGINT, SIGTERM or SIGHUP is noted; the second of
-/// its kind ends the process as usual.
+/// Notes the first SIGINT, SIGTERM or SIGHUP while it lives; a second signal of
+/// the same kind ends the process as usual.
 class Interrupt {
 public:
   Interrupt();
   ~Interrupt();
 
-  /// The signal that has come; 0 if none has.
+  /// The received signal; 0 if there is none.
   int get() const;
 
 private:
   struct sigaction oldInterrupt, oldTerminate, oldHangUp;
 };
 
-/// From here on SIGINT, SIGTERM and SIGHUP end the process with a line that
-/// says so, unless an Interrupt notes them. `line` lives as long as the
-/// process.
+/// Makes SIGINT, SIGTERM and SIGHUP end the process with `line`, unless an
+/// Interrupt handles them. `line` lives as long as the process.
 void sayInterrupts(llvm::StringRef line);
-/// They still end it, but without the line: another process says it.
+/// Makes the signals end the process without the line: another process prints
+/// it.
 void hushInterrupts();
 
 } // namespace mp

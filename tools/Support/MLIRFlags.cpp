@@ -31,8 +31,8 @@ namespace mp {
 static constexpr llvm::StringLiteral pluginFlags[] = {"load-dialect-plugin",
                                                       "load-pass-plugin"};
 
-/// A plugin needs libMLIR.so, and nothing of one MLIR means anything to another
-/// in the same process: where this tool holds its own, none is even opened.
+/// A plugin needs libMLIR.so, and two copies of MLIR in one process cannot
+/// share objects: if this tool contains MLIR, plugins are not even opened.
 static void keepPluginsOut() {
   for (StringRef name : pluginFlags)
     static_cast<llvm::cl::list<std::string> *>(
@@ -55,7 +55,7 @@ static llvm::Error refusePlugins() { return llvm::Error::success(); }
 #endif
 
 MLIRFlags::MLIRFlags(DialectRegistry &registry) {
-  // LLVM's are made before main.
+  // LLVM's options are registered before main.
   auto &known = llvm::cl::getRegisteredOptions();
   foreign.reserve(known.size());
   for (const auto &entry : known)
@@ -82,14 +82,14 @@ std::vector<std::string> MLIRFlags::getNames() const {
   for (const auto &entry : llvm::cl::getRegisteredOptions())
     if (!foreign.contains(entry.second))
       names.push_back(("--" + entry.first).str());
-  // The map has them in no order.
+  // The map is unordered.
   llvm::sort(names);
   return names;
 }
 
 namespace {
-/// What goes to standard error while it lives, where that can be had: LLVM's
-/// parser prints most of what it finds wrong.
+/// Captures standard error while it lives, if the system allows it: LLVM's
+/// parser prints most errors instead of returning them.
 class ErrorCapture {
 public:
   ErrorCapture() {
@@ -108,7 +108,7 @@ public:
         ::close(descriptor);
   }
 
-  /// Its first line.
+  /// The first captured line.
   std::string getLine() const {
     char text[1024];
     ssize_t size = file >= 0 ? ::pread(file, text, sizeof(text), 0) : 0;
@@ -120,7 +120,7 @@ private:
 };
 } // namespace
 
-/// Gives LLVM's parser `arguments`; what it finds wrong, or nothing.
+/// Passes `arguments` to LLVM's parser; returns its error, or nothing.
 static std::optional<std::string>
 parseWithLLVM(std::vector<const char *> arguments) {
   arguments.insert(arguments.begin(), "mp-opt");
@@ -144,7 +144,7 @@ llvm::Error MLIRFlags::parse() {
 }
 
 void MLIRFlags::printHelp() const {
-  // Without it the list would not know what it is of.
+  // An empty parse sets the name of the program in the list.
   parseWithLLVM({});
   for (const auto &entry : llvm::cl::getRegisteredOptions())
     if (foreign.contains(entry.second))
@@ -154,7 +154,7 @@ void MLIRFlags::printHelp() const {
 }
 
 //===----------------------------------------------------------------------===//
-// What they ask for
+// Actions of the flags
 //===----------------------------------------------------------------------===//
 
 /// LLVM compiles the filters without a bound.

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// MlirOptMain does all of this for MLIR in and MLIR out; these are for tools
-// that have flags of their own, and read and write other forms as well.
+// MlirOptMain does all of this for MLIR input and output; this file is for
+// tools with their own flags that read and write other formats as well.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,35 +24,35 @@
 
 namespace mp {
 
-/// The flags of mlir-opt, passes and pipelines among them, which LLVM's parser
-/// reads. Those of LLVM itself, its code generators' say, are none of them.
+/// The flags of mlir-opt, including passes and pipelines, which LLVM's parser
+/// reads. Flags of LLVM itself, e.g. of its code generators, are excluded.
 class MLIRFlags : public OtherFlags {
 public:
-  /// To be made once passes are registered.
+  /// Must be created after passes are registered.
   explicit MLIRFlags(mlir::DialectRegistry &registry);
 
   bool isKnown(llvm::StringRef name) const override { return find(name); }
   bool needsValue(llvm::StringRef name) const override;
   std::vector<std::string> getNames() const override;
 
-  /// Reads what has been given; fails where a value is wrong, or if there is a
-  /// flag that would load a plugin that this tool cannot take.
+  /// Parses the given flags. Fails if a value is wrong, or if a flag would load
+  /// a plugin that this tool cannot use.
   llvm::Error parse();
-  /// LLVM's list of them, to standard output.
+  /// Prints LLVM's list of the flags to standard output.
   void printHelp() const;
 
 private:
   llvm::cl::Option *find(llvm::StringRef name) const;
 
-  /// Those that were there before MLIR's.
+  /// The options that were registered before MLIR's.
   llvm::DenseSet<llvm::cl::Option *> foreign;
 };
 
-/// --remarks-filter and its like.
+/// Applies --remarks-filter and similar flags.
 mlir::LogicalResult setUpRemarks(const mlir::MlirOptMainConfig &config,
                                  mlir::MLIRContext &context);
 
-/// --verify-roundtrip: text and bytecode must say all that the module says.
+/// Implements --verify-roundtrip: text and bytecode must preserve the module.
 mlir::LogicalResult verifyRoundtrip(mlir::ModuleOp module,
                                     const mlir::DialectRegistry &registry);
 

@@ -21,14 +21,14 @@ using mlir::DiagnosticSeverity;
 
 namespace mp {
 
-/// Empty where it is not set.
+/// The value of a variable; empty if it is not set.
 static StringRef getVariable(const char *name) {
   const char *value = ::getenv(name);
   return value ? value : "";
 }
 
 bool showsColors() {
-  // no-color.org: whatever it is, unless it is empty.
+  // Any value except an empty one counts, see no-color.org.
   if (!getVariable("NO_COLOR").empty())
     return false;
   StringRef forced = getVariable("CLICOLOR_FORCE");
@@ -44,7 +44,7 @@ void setUpColors() {
   errs().enable_colors(showsColors());
 }
 
-/// Bold, and what compilers have for each kind.
+/// The colour that compilers use for each kind; text is bold.
 static raw_ostream::Colors getColor(DiagnosticSeverity severity) {
   switch (severity) {
   case DiagnosticSeverity::Error:
@@ -61,7 +61,7 @@ static raw_ostream::Colors getColor(DiagnosticSeverity severity) {
 
 void printMessage(StringRef who, DiagnosticSeverity severity,
                   const Twine &text) {
-  // Written at once: other ranks may have something to say, too.
+  // The message is written at once: other ranks may print, too.
   std::string line;
   raw_string_ostream os(line);
   os.enable_colors(showsColors());

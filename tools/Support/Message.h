@@ -17,8 +17,8 @@
 
 namespace mp {
 
-/// Whether standard error shows colours: what NO_COLOR, CLICOLOR_FORCE and
-/// TERM=dumb say, else whether it is a terminal.
+/// True if standard error shows colours: NO_COLOR, CLICOLOR_FORCE and TERM=dumb
+/// decide, otherwise whether it is a terminal.
 bool showsColors();
 
 /// Messages of LLVM's and MLIR's own get colours under the same conditions.

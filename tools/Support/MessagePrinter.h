@@ -14,14 +14,14 @@
 
 namespace mp {
 
-/// Prints messages to standard error, but of errors the first one alone: it
-/// says what is wrong, and what follows from it only hides it.
+/// Prints messages to standard error. Only the first error is printed: later
+/// ones are its consequences and would hide it.
 class MessagePrinter {
 public:
-  /// `name` is what the model is called.
+  /// `name` is the name of the model.
   explicit MessagePrinter(llvm::StringRef name) : name(name) {}
 
-  /// False if it is not printed.
+  /// Returns false if the message is not printed.
   bool print(mlir::DiagnosticSeverity severity, const llvm::Twine &text) {
     bool isError = severity == mlir::DiagnosticSeverity::Error;
     if (isError && std::exchange(hasFailed, true))
@@ -29,7 +29,7 @@ public:
     printMessage(name, severity, text);
     return true;
   }
-  /// With its notes.
+  /// Prints a diagnostic with its notes.
   void print(mlir::Diagnostic &diagnostic) {
     if (print(diagnostic.getSeverity(), diagnostic.str()))
       for (const mlir::Diagnostic &note : diagnostic.getNotes())

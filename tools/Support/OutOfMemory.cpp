@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Nothing here allocates, and nothing waits for a lock: the thread that has no
-// memory may hold any.
+// Nothing here allocates or waits for a lock: the thread that has no memory may
+// hold any lock.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@ using namespace llvm;
 namespace mp {
 
 bool isMemoryUsedUp() {
-  // More than most single allocations.
+  // The probe is larger than most single allocations.
   constexpr size_t probe = size_t(16) << 20;
   void *memory = ::mmap(nullptr, probe, PROT_NONE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -53,7 +53,7 @@ bool isLackOfMemory(const char *reason) {
 
 bool isLackOfMemoryThrown() {
   const std::type_info *type = abi::__cxa_current_exception_type();
-  // The library's threads, too, cannot begin without.
+  // The C++ library cannot start threads without memory, either.
   return type && (*type == typeid(std::bad_alloc) ||
                   *type == typeid(std::bad_array_new_length) ||
                   *type == typeid(std::system_error));
@@ -74,7 +74,7 @@ static void print(StringRef text) {
   }
 }
 
-/// One thread says why; others that come here meanwhile wait for the end.
+/// One thread prints the reason; other threads that get here wait for the end.
 [[noreturn]] static void endProgram(const char *kind, const char *reason) {
   static std::atomic<pid_t> owner{0};
   pid_t nobody = 0, self = ::gettid();
@@ -103,7 +103,7 @@ static void print(StringRef text) {
 static constexpr int faults[] = {SIGSEGV, SIGBUS, SIGABRT, SIGTRAP, SIGILL};
 static struct sigaction before[std::size(faults)];
 
-/// What happens else is LLVM's.
+/// Other faults are left to LLVM's handler.
 static void handleFault(int signal) {
   if (isMemoryUsedUp())
     endWithoutMemory();

@@ -10,19 +10,19 @@
 
 namespace mp {
 
-/// True if a limit on this process leaves it next to no memory: what faults
-/// then has met a stack that cannot grow, or an allocation that nobody checked.
-/// Handlers of signals may call it.
+/// True if a limit on this process leaves it almost no memory. A fault is then
+/// due to a stack that cannot grow, or to an allocation that was not checked.
+/// Signal handlers may call it.
 bool isMemoryUsedUp();
 
 /// True if LLVM gives up because of a lack of memory: its threads need some.
 bool isLackOfMemory(const char *reason);
 
-/// Whether the exception that ends the program is one.
+/// True if the exception that ends the program is a lack of memory.
 bool isLackOfMemoryThrown();
 
-/// A lack of memory, in whatever thread, ends the program with one line and
-/// exit code 70, as fatal errors of LLVM do. `program` outlives it.
+/// Lets a lack of memory in any thread end the program with one line and exit
+/// code 70, like fatal errors of LLVM. `program` outlives the handlers.
 void installFatalErrorHandlers(const char *program);
 
 } // namespace mp

@@ -64,13 +64,13 @@ llvm::Error WatchOptions::parse(StringRef crash, StringRef write) {
 // Reproducers
 //===----------------------------------------------------------------------===//
 
-/// What reproducers show of the data of a tensor or of an attribute: as much
-/// as import keeps where every pass can look at it.
+/// The size up to which reproducers keep the data of a tensor or attribute: the
+/// same size up to which import keeps data visible to all passes.
 static constexpr size_t maxBytes = 1024;
 static constexpr int64_t maxElements = maxBytes / sizeof(float);
 
-/// All ones: not what analyses look for, and in the range of every type. Null
-/// if the elements have no such value.
+/// All ones: a value that analyses do not look for, and that is in the range of
+/// every type. Null if the elements have no such value.
 static Attribute getOnes(ShapedType type) {
   Type element = type.getElementType();
   if (isa<FloatType>(element))
@@ -80,7 +80,7 @@ static Attribute getOnes(ShapedType type) {
   return {};
 }
 
-/// Takes big data away, in all forms in which a module keeps them.
+/// Replaces big data, in all forms in which a module keeps them.
 static void blankWeights(ModuleOp module) {
   AttrTypeReplacer replacer;
   replacer.addReplacement([](DenseResourceElementsAttr data) -> Attribute {
@@ -93,7 +93,7 @@ static void blankWeights(ModuleOp module) {
                          : getOnes(data.getType());
     return ones ? ones : data;
   });
-  // Types that MLIR has no form for are bytes or lists.
+  // Types without a form in MLIR are bytes or lists.
   replacer.addReplacement([](StringAttr text) -> Attribute {
     if (text.size() <= maxBytes || !isa<NoneType>(text.getType()))
       return text;
@@ -193,7 +193,7 @@ public:
   }
 
 private:
-  /// The pass and those behind it; none if it is part of another pass.
+  /// The pass and those after it; empty if it is part of another pass.
   SmallVector<Pass *> getPassesFrom(Pass *pass) const {
     SmallVector<Pass *> passes;
     for (Pass &next : pm.getPasses())
@@ -220,7 +220,7 @@ void RunWatch::addTo(PassManager &pm) const {
 //===----------------------------------------------------------------------===//
 
 void RunWatch::startReading(const ModelInput &input, StringRef path) const {
-  // Whatever is no file cannot be read again.
+  // Only regular files can be read again.
   if (path == "-")
     progress::setObstacle("the model came from standard input");
   else if (!llvm::sys::fs::is_regular_file(path))

@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tells the handler of internal errors how far the run is. In the second run
-// that such a handler starts, writes the reproducer when the step is reached
-// and ends:
+// Tells the handler of internal errors how far the run is. The handler starts a
+// second run, in which this class writes the reproducer when the step is
+// reached, and ends the run:
 //
 //   while reading       the model, its big tensors all zero
 //   before a pass       the module, its big constants all one, as MLIR's
-//                       reproducer of this pass and those behind it
+//                       reproducer of this pass and those after it
 //   while writing       the same, with no pass left
 //
 //===----------------------------------------------------------------------===//
@@ -28,17 +28,18 @@
 
 namespace mp {
 
-/// What a run is to do on its way, said by the tests and by the handler.
+/// Actions during a run, requested by tests and by the handler.
 struct WatchOptions {
-  /// Where and how to crash on purpose; nowhere if empty.
+  /// The place and the kind of a deliberate crash; no crash if empty.
   std::string crashPlace;
   CrashKind crashKind = CrashKind::Segv;
-  /// Set in the run that makes a reproducer: the step to write, and where to.
+  /// The step to write and its target, in the run that makes a reproducer.
   std::optional<unsigned> writeStep;
   int writeDescriptor = -1;
 
-  /// What --debug-crash-in=PLACE[:KIND] and --debug-write-step=STEP:DESCRIPTOR
-  /// say; empty where they are not given.
+  /// Parses the values of --debug-crash-in=PLACE[:KIND] and
+  /// --debug-write-step=STEP:DESCRIPTOR; they are empty if the flags are not
+  /// given.
   llvm::Error parse(llvm::StringRef crash, llvm::StringRef write);
 };
 
@@ -46,13 +47,13 @@ class RunWatch {
 public:
   explicit RunWatch(const WatchOptions &options) : options(options) {}
 
-  /// `path` is where `input` has been read from.
+  /// `path` is the file that `input` was read from.
   void startReading(const ModelInput &input, llvm::StringRef path) const;
   /// Follows the passes of `pm`, which must be complete.
   void addTo(mlir::PassManager &pm) const;
   void startWriting(mlir::ModuleOp module) const;
 
-  /// Crashes if that is what --debug-crash-in wants of this place.
+  /// Crashes if --debug-crash-in names this place.
   void reach(llvm::StringRef place) const;
 
 private:

@@ -20,7 +20,7 @@ namespace mp {
 
 void reserveStandardStreams() {
   for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    // The lowest number that is free is this one.
+    // open returns this number, since it is the lowest free one.
     if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF)
       (void)::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
@@ -30,7 +30,7 @@ int finishStandardStreams(llvm::StringRef tool, int code) {
     int failure = reportError(tool, std::move(failed));
     code = code == exitOk ? failure : code;
   }
-  // LLVM takes an error that nobody has looked at for a bug.
+  // LLVM reports an unchecked error of the stream as a bug.
   llvm::errs().clear_error();
   return code;
 }

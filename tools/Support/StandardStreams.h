@@ -12,13 +12,13 @@
 
 namespace mp {
 
-/// Takes the numbers of streams that the caller has closed, so that no file
-/// that is opened later gets what is printed. Their reads and writes fail.
+/// Reserves the numbers of streams that the caller has closed: output must not
+/// go to a file that is opened later. Their reads and writes fail.
 void reserveStandardStreams();
 
-/// The exit code of a run that ends with `code`: an error of standard output is
-/// one of the run. Standard error may be closed or full: nothing can be said of
-/// that, and the exit code stays.
+/// Returns the exit code of a run that ends with `code`: an error of standard
+/// output is an error of the run. Errors of standard error, which may be closed
+/// or full, cannot be reported and do not change the exit code.
 int finishStandardStreams(llvm::StringRef tool, int code);
 
 } // namespace mp

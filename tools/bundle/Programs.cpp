@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //
-// Programs that are linked statically have 70 MB each, which a Python package
-// would hold three times: there, they are parts of libmp-opt.so, and what users
-// start (Launcher.c) only calls it.
+// A statically linked program has 70 MB, and a Python package would contain
+// three of them. There, the programs are parts of libmp-opt.so, and the
+// installed executables (Launcher.c) only call it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// MLIR's language server for editors, which knows the dialects of mp-opt: what
-// is defined where, what an operation is, and what is wrong with it, as one
-// types.
+// MLIR's language server for editors, with the dialects of mp-opt: it shows
+// definitions, descriptions of operations and errors while typing.
 //
 //===----------------------------------------------------------------------===//
 

@@ -13,7 +13,8 @@
 
 namespace mp {
 
-/// `mp-opt diff` with the arguments behind that word. Returns the exit code.
+/// Runs `mp-opt diff` with the arguments after that word. Returns the exit
+/// code.
 int runDiff(llvm::ArrayRef<const char *> arguments,
             mlir::DialectRegistry &registry);
 

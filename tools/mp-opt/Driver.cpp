@@ -72,7 +72,7 @@ int Driver::fail(llvm::Error error) const {
 
 LogicalResult Driver::runPasses(ModuleOp module, TimingScope &timing) {
   PassManager pm(module.getContext(), module->getName().getStringRef());
-  // One check at the end says as much about the result as one after each pass.
+  // One check at the end finds the same errors as one after each pass.
   bool verifyEach =
       llvm::cl::getRegisteredOptions()["verify-each"]->getNumOccurrences();
   pm.enableVerifier(verifyEach && config.shouldVerifyPasses());
@@ -124,8 +124,8 @@ int Driver::runOnMLIR(Format format) {
   return succeeded(result) ? finishReports() : getFailureCode();
 }
 
-/// Gives the reports their names and prints the others: standard output belongs
-/// to the model, then to explanations, then to JSON.
+/// Sets the names of the reports and prints those without a file: standard
+/// output is for the model, then for explanations, then for JSON.
 int Driver::finishReports() {
   if (llvm::Error failed = reports.finish())
     return fail(std::move(failed));
@@ -170,10 +170,10 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   applyDefaultTimingManagerCLOptions(timingManager);
   TimingScope timing = timingManager.getRootScope();
   MLIRContext context(registry);
-  // Nothing runs side by side before there is something to write, and without
-  // threads each attribute takes one look-up instead of two and a lock.
+  // Nothing runs in parallel before the result is written, and without threads
+  // each attribute takes one look-up instead of two and a lock.
   context.disableMultithreading();
-  // A message names its node; the IR around it would bury it.
+  // A message names its node; printing the IR around it would hide that.
   context.printOpOnDiagnostic(false);
   MessagePrinter printer(input.getName());
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diag) {
@@ -211,7 +211,7 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   return write(*module, outputFormat, unchanged, timing);
 }
 
-/// Prints what the verification finds.
+/// Prints the result of the verification.
 int Driver::compareNumbers(ModuleOp original, ModuleOp result,
                            TimingScope &timing) {
   VerificationOptions verification = options.verification;
@@ -233,7 +233,7 @@ int Driver::compareNumbers(ModuleOp original, ModuleOp result,
   return verdict->isVerified ? exitOk : exitOutside;
 }
 
-/// Checks and prints the policy; there is no model.
+/// Checks and prints the policy, without a model.
 int Driver::printConfig() {
   if (llvm::Error failed = addSchemas(options.schemas, registry))
     return reportError("mp-opt", std::move(failed));
@@ -245,7 +245,8 @@ int Driver::printConfig() {
   return failed ? reportError("mp-opt", std::move(failed)) : exitOk;
 }
 
-/// Who has a model, and sees text scroll by, may wonder where the new one is.
+/// A user who sees the text of a model on the terminal may not know how to
+/// write it to a file.
 void Driver::hintAtOutput() const {
   if (options.writesModel && !options.isDryRun && options.output.empty() &&
       options.emit == Format::Auto &&

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Reads the input, runs the passes, writes the output. MLIR input that stays
-// MLIR goes through MlirOptMain, so that mp-opt does all that mlir-opt does;
+// MLIR goes through MlirOptMain, which gives mp-opt all features of mlir-opt;
 // everything else takes the same pass pipeline between import and export.
 //
 //===----------------------------------------------------------------------===//
@@ -41,7 +41,7 @@ private:
   int finishReports();
   int getFailureCode() const;
   int runOnModel(Format inputFormat, Format outputFormat);
-  /// What --dry-run does in its place.
+  /// Describes what would be written, for --dry-run.
   llvm::Error describeWrite(mlir::ModuleOp module, Format format);
   /// Writes the result and the reports.
   int write(mlir::ModuleOp module, Format format, bool unchanged,
@@ -56,9 +56,9 @@ private:
   Reports reports;
   RunWatch watch;
   ModelOutput output;
-  /// Whether --strict has refused the model.
+  /// True if --strict has refused the model.
   bool isRefused = false;
-  /// Whether passes have got options that they do not have.
+  /// True if a pass was given an option that it does not have.
   bool isMisused = false;
 };
 

@@ -15,7 +15,7 @@
 #include "llvm/ADT/StringRef.h"
 
 namespace mp::help {
-/// Of --help, --help=train, --help=code and mp-opt diff --help.
+/// The texts of --help, --help=train, --help=code and mp-opt diff --help.
 extern const llvm::StringLiteral options, training, code, diff;
 } // namespace mp::help
 

@@ -10,8 +10,8 @@
 
 namespace mp {
 
-/// Registers MLIR's general transforms, and those of its conversions that are
-/// part of the lowering and so in the program anyway.
+/// Registers MLIR's general transforms, and the conversions that are part of
+/// the lowering and thus in the program anyway.
 void registerMLIRPasses();
 
 } // namespace mp

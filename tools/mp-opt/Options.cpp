@@ -22,7 +22,7 @@ using namespace llvm;
 
 namespace mp {
 
-/// What is wrong with several inputs.
+/// Describes the error of several inputs.
 static std::string describeInputs(ArrayRef<std::string> inputs) {
   std::string text =
       "expected one input, got '" + inputs[0] + "' and '" + inputs[1] + "'; ";
@@ -33,8 +33,9 @@ static std::string describeInputs(ArrayRef<std::string> inputs) {
   return text + "an output is given by -o";
 }
 
-/// A word in the place of the model that other programs have as a command: it
-/// is what mp-run has, or what flags say. Empty for other words.
+/// Describes a word in the place of the model that is a command of other
+/// programs: it names the command of mp-run, or the flags, for it. Empty for
+/// other words.
 static std::string describeCommand(ArrayRef<const char *> arguments) {
   StringRef word = arguments.front();
   if (word == "convert")
@@ -51,7 +52,7 @@ static std::string describeCommand(ArrayRef<const char *> arguments) {
   return "";
 }
 
-/// The first lines of the help: how the program is called.
+/// The first lines of the help: the usage of the program.
 static void printUsage() {
   StringRef text = help::options;
   errs() << text.take_front(text.find("\nPrecision:"))
@@ -71,11 +72,11 @@ std::optional<int> Options::parseWord(const Flags &flags,
                          : std::optional(flags.usageError(command));
 }
 
-/// Gives all flags, MLIR's among them, their values.
+/// Sets the values of all flags, including MLIR's.
 std::optional<int> Options::parseArguments(Flags &flags,
                                            ArrayRef<const char *> arguments,
                                            mlir::DialectRegistry &registry) {
-  // Most runs name no pass, and registering so many would be felt at the start.
+  // Most runs name no pass, and registering all passes would slow their start.
   if (!flags.knowsAll(arguments))
     registerMLIRPasses();
   MLIRFlags others(registry);
@@ -108,8 +109,8 @@ std::optional<int> Options::parse(ArrayRef<const char *> arguments,
   Flags flags("mp-opt", help::options);
   ConvertFlags convert(flags, *this);
   std::string crashIn, writeStep;
-  // What tests of internal errors, and their handler, say to mp-opt: crash at
-  // PLACE[:KIND], write what is at STEP:DESCRIPTOR.
+  // Flags for the tests of internal errors and for their handler: crash at
+  // PLACE[:KIND], write the state at STEP:DESCRIPTOR.
   flags.add("debug-crash-in", crashIn, "", "PLACE").isHidden = true;
   flags.add("debug-write-step", writeStep, "", "STEP").isHidden = true;
   flags.addTopic("train", [] { outs() << help::training; });

@@ -22,10 +22,10 @@ namespace mp {
 
 /// The parsed command line.
 struct Options : ConvertOptions {
-  /// Of --debug-crash-in and --debug-write-step.
+  /// The values of --debug-crash-in and --debug-write-step.
   WatchOptions watch;
 
-  /// Parses the arguments, MLIR's own among them. An exit code if the run is
+  /// Parses the arguments, including MLIR's. Returns an exit code if the run is
   /// over: help was printed or the usage is wrong.
   std::optional<int> parse(llvm::ArrayRef<const char *> arguments,
                            mlir::DialectRegistry &registry);

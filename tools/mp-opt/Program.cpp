@@ -35,7 +35,8 @@ static int runDirectly(Arguments arguments, mlir::DialectRegistry &registry) {
   return Driver(options, registry).run();
 }
 
-/// "help" and "help TOPIC" are --help and --help=TOPIC, if they name no file.
+/// "help" and "help TOPIC" mean --help and --help=TOPIC, unless they name a
+/// file.
 static std::string getHelpFlag(Arguments arguments) {
   if (arguments.empty() || llvm::StringRef(arguments.front()) != "help" ||
       llvm::sys::fs::exists("help"))

@@ -58,7 +58,7 @@ arithmetic, bytes, and the process's peak memory.
                         as for mp-run run
 )";
 
-/// Measures as often as a line of standard input asks for it.
+/// Measures once for each line of standard input.
 static int takeTurns(Session &session, BenchmarkOptions options) {
   char line[64];
   while (std::fgets(line, sizeof line, stdin)) {
@@ -77,7 +77,7 @@ static int takeTurns(Session &session, BenchmarkOptions options) {
   return finishOutput(exitOk);
 }
 
-/// What the model takes on a device, without one.
+/// Estimates what the model would take on a device, without the device.
 static int estimate(const SessionFlags &flags, bool asJSON,
                     mlir::DialectRegistry &registry) {
   Expected<DevicePlan> plan = flags.plan(registry);
@@ -91,7 +91,7 @@ static int estimate(const SessionFlags &flags, bool asJSON,
   return finishOutput(exitOk);
 }
 
-/// Where the time goes; `path` gets a trace, if it is given.
+/// Profiles the model; writes a trace to `path` if it is not empty.
 static int profile(Session &session, const BenchmarkOptions &options,
                    const Target &target, StringRef path, bool asJSON) {
   if (!path.empty())
@@ -167,7 +167,7 @@ int runBench(Arguments arguments, mlir::DialectRegistry &registry) {
   Expected<Session> opened = session.open(registry, data);
   if (!opened)
     return reportError(opened.takeError());
-  // As in training.
+  // States are kept between calls, as in training.
   calls.keepStates = session.model.inPlace;
   if (calls.keepStates) {
     if (Error failed = opened->takeStates())

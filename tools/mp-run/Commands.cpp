@@ -43,9 +43,10 @@ int finishOutput(int code) {
 // Data
 //===----------------------------------------------------------------------===//
 
-/// NAME=FILE; the file has one tensor.
+/// Reads NAME=FILE; the file has one tensor.
 static Expected<NamedTensor> readInput(StringRef text, std::string &version) {
-  // Names have colons and dots more often than files have equals signs.
+  // The text is split at the last "=": names contain colons and dots more often
+  // than files contain "=".
   auto [name, path] = text.rsplit('=');
   if (name.empty() || path.empty())
     return llvm::createStringError("--input: expected NAME=FILE, got '" + text +
@@ -54,7 +55,7 @@ static Expected<NamedTensor> readInput(StringRef text, std::string &version) {
   return readTensor(name, path);
 }
 
-/// NAME:FILE:float32[32,784].
+/// Reads NAME:FILE:float32[32,784].
 static Expected<NamedTensor> readRaw(StringRef text, std::string &version) {
   auto [rest, type] = text.rsplit(':');
   auto [name, path] = rest.rsplit(':');
@@ -137,8 +138,8 @@ std::optional<int> SessionFlags::parse(Flags &flags, Arguments arguments,
   return std::nullopt;
 }
 
-/// Makes labels alone what is expected of the outputs. A model with a loss has
-/// them as an input, too.
+/// Makes the labels the only expected values of the outputs. A model with a
+/// loss has them as an input, too.
 static llvm::Error takeLabels(StringRef name, Model &model,
                               const CompileOptions &options, DataSet &data) {
   auto place = llvm::find_if(data.inputs, [&](const NamedTensor &named) {

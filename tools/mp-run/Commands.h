@@ -18,7 +18,7 @@ namespace mp {
 
 using Arguments = llvm::ArrayRef<const char *>;
 
-/// Each gets the arguments behind its name and returns the exit code.
+/// Each command gets the arguments after its name and returns the exit code.
 int runRun(Arguments arguments, mlir::DialectRegistry &registry);
 int runBench(Arguments arguments, mlir::DialectRegistry &registry);
 int runCompare(Arguments arguments, mlir::DialectRegistry &registry);
@@ -26,37 +26,37 @@ int runTrain(Arguments arguments, mlir::DialectRegistry &registry);
 int runPlan(Arguments arguments, mlir::DialectRegistry &registry);
 int runShow(Arguments arguments, mlir::DialectRegistry &registry);
 
-/// Prints `mp-run: error: ...`, unless diagnostics have told the error; returns
-/// its exit code.
+/// Prints `mp-run: error: ...`, unless diagnostics have reported the error;
+/// returns its exit code.
 int reportError(llvm::Error error);
-/// The same, or usage that `flags` tell of.
+/// Like reportError; errors of usage are reported by `flags`.
 int report(const Flags &flags, llvm::Error error);
 
-/// printMessage; the tool's name where there is no other.
+/// Calls printMessage, with the tool's name if `name` is empty.
 void sayOfModel(llvm::StringRef name, mlir::DiagnosticSeverity severity,
                 const llvm::Twine &text);
 
-/// Says where fewer threads are used than --threads asks for.
+/// Prints a note if fewer threads are used than --threads requests.
 void noteThreads(uint64_t wished);
 
-/// What is printed is written, or that is an error.
+/// Reports an error if standard output cannot be written.
 int finishOutput(int code);
 
 struct SessionFlags;
 struct BenchmarkOptions;
-/// What `mp-run bench --sweep=NAME=SIZE,...` does. `sweep` is the flag's value.
+/// Runs `mp-run bench --sweep=NAME=SIZE,...`. `sweep` is the flag's value.
 int runSweep(const Flags &flags, SessionFlags &session, llvm::StringRef sweep,
              BenchmarkOptions calls, bool asJSON,
              mlir::DialectRegistry &registry);
 
-/// The flags that say what goes into a model.
+/// The flags for the inputs of a model.
 struct DataFlags {
   std::vector<std::string> inputs, raw;
-  /// Of --random.
+  /// The seed of --random.
   std::optional<uint64_t> seed;
 
   void addTo(Flags &flags);
-  /// Reads `path`, if it is not empty, and what the flags name.
+  /// Reads `path`, if it is not empty, and the data that the flags name.
   llvm::Expected<DataSet> read(llvm::StringRef path) const;
 };
 
@@ -65,21 +65,21 @@ struct SessionFlags {
   ModelFlags model;
   DataFlags data;
   std::vector<std::string> files;
-  /// The name of a tensor of the data that is expected, and no input; empty for
-  /// none.
+  /// The name of a tensor in the data that has labels, i.e. expected values
+  /// instead of an input; empty for none.
   std::string labels;
-  /// Of a step of several ranks.
+  /// Set for a training step that several ranks share.
   bool keepReductions = false;
 
   void addTo(Flags &flags);
-  /// An exit code if the run is over.
+  /// Returns an exit code if the run is over.
   std::optional<int> parse(Flags &flags, Arguments arguments,
                            mlir::DialectRegistry &registry);
-  /// Reads the model and what goes into it, and compiles it for that.
+  /// Reads the model and its inputs, and compiles it for these.
   llvm::Expected<Session> open(const mlir::DialectRegistry &registry,
                                DataSet &read) const;
-  /// Reads the model, and plans it for a device and for the sizes of what goes
-  /// into it, if that is given.
+  /// Reads the model, and plans it for a device and for the sizes of its
+  /// inputs, if they are given.
   llvm::Expected<DevicePlan> plan(const mlir::DialectRegistry &registry) const;
 };
 

@@ -62,7 +62,7 @@ struct CompareFlags {
 };
 } // namespace
 
-/// True if the name is one of data, and of no model.
+/// True if the name is that of data, not of a model.
 static bool isDataName(StringRef name) {
   return getFormatOfName(name) == Format::Auto &&
          (name.ends_with(".npz") || name.ends_with(".npy") ||
@@ -127,7 +127,8 @@ static ComparedModel makeModel(const std::string &path,
                                bool isReference = false) {
   return {precision.empty() ? path : path + " in " + precision,
           [=, &flags, &registry] {
-            // What goes into both is made for the first one.
+            // The inputs are made for the first model; only its dimensions are
+            // checked against --dim.
             return flags.model.read(path, registry, precision, sayOfModel,
                                     /*hasDims=*/path == flags.models.front());
           },

@@ -48,7 +48,7 @@ Exit codes: 0 done; 1 a file cannot be used, or the step reduces nothing; 2
 wrong usage; 4 the model has ops that cannot be compiled; 70 internal error.
 )";
 
-/// "8,64,1024"; false for anything else.
+/// Parses "8,64,1024"; false for anything else.
 static bool parseRanks(StringRef text, SmallVectorImpl<unsigned> &ranks) {
   constexpr unsigned most = 1 << 20;
   SmallVector<StringRef> entries;
@@ -68,7 +68,7 @@ static Expected<MeasuredStep> getStep(SessionFlags &session,
                                       mlir::DialectRegistry &registry) {
   if (isPlan(session.files[0]))
     return readMeasuredStep(session.files[0]);
-  // As in training.
+  // The step is compiled as in training.
   session.model.inPlace = true;
   session.keepReductions = true;
   DataSet data;

@@ -50,13 +50,13 @@ that cannot be compiled; 5 the training has diverged; 7 the device was lost or
 has failed; 70 internal error or out of memory; 129, 130, 143 ended by a signal.
 )";
 
-/// A bug, or no memory left, is told from errors of the user's.
+/// Distinguishes bugs and exhausted memory from errors of the user.
 static void installInternalErrorHandler() {
   llvm::sys::AddSignalHandler([](void *) { ::_exit(exitInternal); }, nullptr);
   installFatalErrorHandlers("mp-run");
 }
 
-/// A model in the place of a command is most likely to be run.
+/// A user who gives a model in place of a command most likely wants to run it.
 static std::string suggestCommand(llvm::StringRef command,
                                   llvm::ArrayRef<llvm::StringRef> names) {
   if (getFormatOfName(command) != Format::Auto ||
@@ -71,7 +71,7 @@ static constexpr const char *helpFlag[] = {"--help"};
 
 using Command = std::pair<llvm::StringRef, decltype(&runRun)>;
 
-/// For shells.
+/// Describes the program for completion in shells.
 static CompletedProgram describeProgram(llvm::ArrayRef<Command> commands,
                                         mlir::DialectRegistry &registry) {
   CompletedProgram program{"mp-run", /*takesFiles=*/false, {}};
@@ -87,7 +87,7 @@ static CompletedProgram describeProgram(llvm::ArrayRef<Command> commands,
 }
 
 static int runProgram(int argc, char **argv) {
-  // A limit on files is an error where one is written, as a full disk is.
+  // Exceeding a file-size limit is an error of the write, like a full disk.
   ::signal(SIGXFSZ, SIG_IGN);
   installInternalErrorHandler();
   sayInterrupts("mp-run: stopped by a signal\n");
@@ -104,7 +104,7 @@ static int runProgram(int argc, char **argv) {
                                   {argv + std::min(argc, 1), argv + argc}))
     return *code;
   if (command == "help") {
-    // "help run" is "run --help".
+    // "help run" means "run --help".
     command = rest.empty() ? "--help" : rest.front();
     rest = rest.empty() ? rest : Arguments(helpFlag);
   }

@@ -10,7 +10,7 @@
 
 namespace mp {
 
-/// What `main` does: returns the exit code.
+/// The program without `main`; returns the exit code.
 int runRunProgram(int argc, char **argv);
 
 } // namespace mp

@@ -65,8 +65,8 @@ Inputs with defaults may be left out.
   --mlir-timing         print where the time of compiling goes
 )";
 
-/// An exit code if the outputs could not be written at the end, or would
-/// replace what is read.
+/// Returns an exit code if the outputs cannot be written at the end, or would
+/// replace an input.
 static std::optional<int>
 checkOutput(const Flags &flags, ArrayRef<std::string> read, StringRef output) {
   if (output.empty())
@@ -82,7 +82,7 @@ checkOutput(const Flags &flags, ArrayRef<std::string> read, StringRef output) {
   return std::nullopt;
 }
 
-/// Prints how many labels the outputs find.
+/// Prints how many labels the outputs match.
 static int printAccuracy(ArrayRef<NamedTensor> outputs,
                          const NamedTensor &labels, bool asJSON) {
   Expected<Accuracy> accuracy = computeAccuracy(outputs, labels);
@@ -98,7 +98,7 @@ static int printAccuracy(ArrayRef<NamedTensor> outputs,
   return finishOutput(exitOk);
 }
 
-/// Flags that evaluate a model that has been trained.
+/// Flags to evaluate a trained model.
 static void addEvaluation(Flags &flags, SessionFlags &session) {
   flags.beginGroup("Evaluation");
   flags.add("states", session.model.states, "initializers as trained", "FILE");

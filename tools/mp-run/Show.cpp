@@ -32,7 +32,7 @@ checkpoint, the newest whole one: also its step, losses and settings.
   --json    as JSON
 )";
 
-/// What a checkpoint has beside its tensors.
+/// Prints everything in a checkpoint except its tensors.
 static void print(const Checkpoint &checkpoint, raw_ostream &os) {
   os << "checkpoint of step " << checkpoint.step << ", after "
      << checkpoint.epoch << " epochs and " << checkpoint.position

@@ -18,10 +18,10 @@ using namespace llvm;
 
 namespace mp {
 
-/// What --dim takes, too.
+/// The same limit as for --dim.
 constexpr int64_t mostSize = int64_t(1) << 40;
 
-/// "batch=8,16,32"; false for anything else.
+/// Parses "batch=8,16,32"; false for anything else.
 static bool parseSweep(StringRef text, SizeSweepOptions &options) {
   auto [name, sizes] = text.rsplit('=');
   options.dim = name.str();
@@ -37,7 +37,7 @@ static bool parseSweep(StringRef text, SizeSweepOptions &options) {
   return !name.empty() && name.size() < text.size();
 }
 
-/// Rows read the model again and again: what is said of it is said once.
+/// Each row reads the model again: repeated messages are printed once.
 static MessageFn sayOnce() {
   struct Said {
     std::mutex mutex;
@@ -64,7 +64,7 @@ int runSweep(const Flags &flags, SessionFlags &session, StringRef sweep,
   if (model.sizes.count(options.dim))
     return flags.usageError("--sweep and --dim both give '" + options.dim +
                             "'");
-  // As in training.
+  // The step is compiled and called as in training.
   model.inPlace = calls.keepStates = true;
   MessageFn say = sayOnce();
   options.calls = calls;

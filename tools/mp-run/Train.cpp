@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What can be known to fail at the end fails before the first step. Whatever
-// else ends a run, what it has come to is kept: in -o, in a checkpoint, or, if
-// neither can be written, in a checkpoint in the folder for temporary files.
+// All errors that can be predicted are reported before the first step. If the
+// run ends for another reason, its result is kept: in -o, in a checkpoint, or,
+// if neither can be written, in a checkpoint in the folder for temporary files.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ using namespace llvm;
 namespace mp {
 
 namespace {
-/// A run, and what it writes.
+/// A training run and its output.
 class Run {
 public:
   Run(Trainer &trainer, Model *target, const TrainFlags &flags)
@@ -89,7 +89,7 @@ Error Run::writeOutput() const {
   return writeTrained(target, *result, flags.output);
 }
 
-/// A checkpoint in a new folder; says where it is.
+/// Writes a checkpoint into a new folder; returns a text with its place.
 std::string Run::keepElsewhere() const {
   SmallString<128> folder;
   std::error_code error =
@@ -110,7 +110,7 @@ std::string Run::keepElsewhere() const {
               : "");
 }
 
-/// What is left of a run whose states are lost.
+/// Describes the checkpoint that remains of a run whose states are lost.
 std::string Run::describeCheckpoint() const {
   std::optional<uint64_t> kept = trainer.getCheckpointStep();
   if (!kept)
@@ -119,7 +119,7 @@ std::string Run::describeCheckpoint() const {
          ": --resume goes on with it";
 }
 
-/// The error that has ended the run, and where its states are.
+/// The error that ended the run, and the place of its states.
 Error Run::keep(Error error) const {
   ErrorDetails details = takeDetails(std::move(error));
   bool isWanted = !flags.output.empty() || !flags.trainer.checkpoints.empty();
@@ -128,7 +128,7 @@ Error Run::keep(Error error) const {
     return makeError(std::move(details));
   Expected<bool> areFinite = trainer.hasFiniteStates();
   if (!areFinite) {
-    // They are where the error comes from.
+    // The error comes from the states.
     consumeError(areFinite.takeError());
     details.text += "; the states after step " + std::to_string(step) +
                     " are lost" + describeCheckpoint();
@@ -199,7 +199,7 @@ Expected<int> Run::make() {
                       : Twine("no checkpoint yet, starting anew"));
   if (flags.output.empty() && flags.trainer.checkpoints.empty() && !flags.quiet)
     noteTraining("neither -o nor --checkpoint: what is trained is not kept");
-  // Until all is written: a signal ends the run after that.
+  // A signal ends the run only after everything is written.
   Interrupt interrupt;
   Expected<TrainingEnd> end = makeSteps(interrupt);
   if (!end)
@@ -217,7 +217,7 @@ Expected<int> Run::make() {
   }
   if (Error failed = writeOutput())
     return keep(std::move(failed));
-  // Of ranks, one gets a signal, or none if it was a file.
+  // Only one of the ranks gets the signal; none does if a file stopped the run.
   int signal = interrupt.get();
   if (*end == TrainingEnd::Stopped)
     noteStop(signal != 0);
@@ -225,8 +225,8 @@ Expected<int> Run::make() {
   return *end == TrainingEnd::Stopped && signal ? 128 + signal : exitOk;
 }
 
-/// The model that gets what is trained; null for none. Fails where it would not
-/// take it.
+/// The model that gets the trained parameters, or null. Fails if it cannot take
+/// them.
 static Expected<std::unique_ptr<Model>>
 readTarget(Model &step, const TrainFlags &flags,
            const mlir::DialectRegistry &registry) {
@@ -252,7 +252,7 @@ static Expected<std::unique_ptr<Trainer>>
 makeTrainer(const TrainFlags &flags, Ranks *ranks,
             std::unique_ptr<Model> &target,
             const mlir::DialectRegistry &registry, const MessageFn &say) {
-  // One rank writes.
+  // Only one rank writes.
   if (!ranks || ranks->getRank() == 0)
     if (Error failed = flags.checkPaths())
       return failed;
@@ -283,8 +283,8 @@ makeTrainer(const TrainFlags &flags, Ranks *ranks,
   return Trainer::create(std::move(*step), *data, std::move(options));
 }
 
-/// Of ranks that do not all succeed, the first that does not says why: in its
-/// error, or where that has been reported already, in what it has heard.
+/// Agrees on an error of all ranks: the first rank that failed reports it. It
+/// reports its error or, if that was already reported, the message in `heard`.
 static Error agree(Error error, Ranks *ranks, StringRef heard) {
   if (!ranks)
     return error;
@@ -324,7 +324,7 @@ static void noteRanks(const Trainer &trainer, const Ranks &ranks) {
 static Expected<int> readAndTrain(const TrainFlags &flags, Ranks *ranks,
                                   const mlir::DialectRegistry &registry) {
   std::unique_ptr<Model> target;
-  // All ranks find the same in a model, so that one speaks.
+  // All ranks find the same messages for a model; only one prints them.
   std::string heard;
   MessageFn say = sayOfModel;
   if (ranks && ranks->getRank() > 0)
@@ -338,7 +338,7 @@ static Expected<int> readAndTrain(const TrainFlags &flags, Ranks *ranks,
           agree(trainer ? Error::success() : trainer.takeError(), ranks, heard))
     return failed;
   if (Error failed = (*trainer)->joinRanks()) {
-    // All have found the same.
+    // All ranks have found the same error.
     ErrorDetails details = takeDetails(std::move(failed));
     details.isReported = ranks->getRank() > 0;
     details.isEverywhere = true;
@@ -356,14 +356,14 @@ static int report(Error error) {
   return reportError("mp-run train", std::move(error));
 }
 
-/// This process may be one of several, which mpiexec has started.
+/// This process may be one of several that mpiexec has started.
 static int trainRank(TrainFlags &flags, const mlir::DialectRegistry &registry) {
   Expected<Launch> launch = flags.numRanks == 1 ? Launch() : Launch::find();
   if (!launch)
     return report(launch.takeError());
   auto joined = flags.join(*launch);
   if (!joined) {
-    // They all see the same.
+    // All ranks see the same error.
     ErrorDetails details = takeDetails(joined.takeError());
     details.isReported = launch->rank > 0;
     return report(makeError(std::move(details)));
@@ -377,16 +377,16 @@ static int trainRank(TrainFlags &flags, const mlir::DialectRegistry &registry) {
   if (trained)
     return *trained;
   ErrorDetails details = takeDetails(trained.takeError());
-  // When it ends, the launcher may end this one as well.
+  // Once the process ends, the launcher may end this one as well.
   if (ranks)
     hushInterrupts();
-  // Others wait for this one, or it for what has been said.
+  // Other ranks would wait for this one, unless all have the error.
   if (ranks && !details.isEverywhere)
     ranks->abandon();
   return report(makeError(std::move(details)));
 }
 
-/// Of processes that have one command line, one says what is wrong with it.
+/// All ranks have the same command line; only the first reports its errors.
 static std::optional<int> parseAsRank(TrainFlags &flags, Arguments arguments,
                                       mlir::DialectRegistry &registry) {
   Expected<Launch> launch = Launch::find();
@@ -411,7 +411,7 @@ int runTrain(Arguments arguments, mlir::DialectRegistry &registry) {
   TrainFlags flags;
   if (std::optional<int> code = parseAsRank(flags, arguments, registry))
     return *code;
-  // Hours of training do not end because nobody reads any more how it goes.
+  // A closed output must not end hours of training.
   ::signal(SIGPIPE, SIG_IGN);
   int code = trainRank(flags, registry);
   code = code ? code : finishOutput(exitOk);

@@ -198,8 +198,7 @@ std::optional<int> TrainFlags::checkCombination(const Flags &flags) const {
   return std::nullopt;
 }
 
-/// What is written is of a form that there is, and takes the place of nothing
-/// that is read.
+/// Checks that output files have a known format and do not replace an input.
 std::optional<int> TrainFlags::checkOutput(const Flags &flags) const {
   StringRef suffix = sys::path::extension(output);
   bool isModel = suffix.equals_insensitive(".onnx");
@@ -254,7 +253,7 @@ Expected<std::unique_ptr<Ranks>> TrainFlags::join(const Launch &launch) const {
   options.isWireBF16 = wire == "bf16";
   options.deviceCollectives = collectives;
   options.localRank = launch.localRank;
-  // For tests: a network that is slower than memory.
+  // A test can simulate a network that is slower than memory.
   if (auto slow = sys::Process::GetEnv("MPOPT_TEST_SECONDS_PER_BYTE"))
     (void)StringRef(*slow).getAsDouble(options.secondsPerByte);
   return Ranks::join(launch, options);
@@ -278,7 +277,7 @@ static unsigned getTerminalColumns() {
   return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
 }
 
-/// Terminals that are dumb write nothing over.
+/// Dumb terminals cannot overwrite a line.
 static bool isSmartTerminal() {
   return sys::Process::StandardErrIsDisplayed() &&
          sys::Process::GetEnv("TERM") != "dumb";

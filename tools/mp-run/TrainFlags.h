@@ -26,24 +26,25 @@ struct TrainFlags {
   std::string progress = "auto";
   bool json = false, quiet = false, noShuffle = false;
   std::vector<std::string> files;
-  /// 0 for what a launcher has started.
+  /// The number of ranks; 0 for the number that a launcher has started.
   uint64_t numRanks = 0;
   double timeout = RanksOptions().timeout;
   std::string wire = "fp32", shard = "none";
   DeviceCollectives collectives = DeviceCollectives::Auto;
 
-  /// An exit code if the run is over.
+  /// Returns an exit code if the run is over.
   std::optional<int> parse(Arguments arguments,
                            mlir::DialectRegistry &registry);
-  /// Fails if something could not be written that the run will write.
+  /// Fails if a file that the run will write is not writable.
   llvm::Error checkPaths() const;
 
-  /// The other processes of a launcher, which `launch` tells of; null for none.
+  /// Connects to the other processes of a launcher that `launch` describes;
+  /// null if there are none.
   llvm::Expected<std::unique_ptr<Ranks>> join(const Launch &launch) const;
-  /// Of a rank but the first: it prints and writes nothing.
+  /// Makes a rank other than the first print and write nothing.
   void beQuiet();
 
-  /// Absent for none.
+  /// Absent if no progress is shown.
   std::optional<ProgressOptions> getProgress() const;
 
 private:

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The main graph becomes the function `main` of tensor, linalg, kernel, scf and
-// arith ops. Its arguments are the graph's inputs and then its bigger
-// constants, its results are the outputs; attributes of arguments and results
-// say what they are. Booleans take a byte; integers have no sign.
+// arith ops. Its arguments are the graph's inputs, followed by its bigger
+// constants; its results are the outputs. Attributes describe each argument and
+// result. Booleans take a byte; integers have no sign.
 //
 //===----------------------------------------------------------------------===//
 

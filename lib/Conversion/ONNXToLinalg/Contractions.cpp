@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace mp {
 
-/// Integers are summed up by plain loops in the type of the result.
+/// Integers are summed by plain loops in the type of the result.
 static Value contractIntegers(Emitter &e, TensorValue a, TensorValue b,
                               Value init, Type element,
                               ArrayRef<AffineMap> maps) {
@@ -80,7 +80,7 @@ TensorValue contract(Emitter &e, TensorValue a, TensorValue b,
 // Matrix products
 //===----------------------------------------------------------------------===//
 
-/// The operand with at least two axes: a vector is a row or a column.
+/// Makes a vector operand a row or a column; other operands stay as they are.
 static TensorValue asMatrix(Emitter &e, TensorValue operand, bool isLeft) {
   if (operand.getRank() != 1)
     return operand;
@@ -89,7 +89,7 @@ static TensorValue asMatrix(Emitter &e, TensorValue operand, bool isLeft) {
                    isLeft ? Sizes{e.size(1), count} : Sizes{count, e.size(1)});
 }
 
-/// The size that is summed over is the same on both sides.
+/// The summed size is the same on both sides.
 static LogicalResult checkInner(NodeLowering &node, Size left, Size right) {
   if (left == right)
     return success();
@@ -150,7 +150,7 @@ FailureOr<TensorValue> MatrixProduct::emit(NodeLowering &node) {
   ContractionEnd end;
   if (alpha != 1)
     end.finish = scale;
-  // With a bias, the sum is rounded once, behind the addition.
+  // With a bias, the sum is rounded once, after the addition.
   Type inner =
       bias && isa<FloatType>(element) ? getComputeType(element) : element;
   TensorValue product = contract(e, left, right, sizes, inner, maps, {}, end);

@@ -12,21 +12,21 @@
 
 namespace mp {
 
-/// What a contraction of floats takes into its store.
+/// The epilogue of a contraction of floats, applied when c is stored.
 struct ContractionEnd {
-  /// Makes c's element (a compute value) of the sum and the extras' elements.
+  /// Makes c's element (a compute value) from the sum and the extras' elements.
   Emitter::BodyFn finish = nullptr;
-  /// Read at dimensions that c has, by these maps.
+  /// Operands that `finish` reads through these maps, over c's dimensions.
   llvm::SmallVector<TensorValue> extras;
   llvm::SmallVector<mlir::AffineMap> maps;
-  /// What c holds where its map does not lead; it leads everywhere if this is
-  /// null.
+  /// The elements of c that its map does not reach; null if the map reaches
+  /// all.
   mlir::Value init;
 };
 
-/// c = sum of a * b over an affine iteration space, as kernel.contract has it:
-/// `maps` are those of a, b and c. Sums of floats are f32 (f64 of f64), and
-/// rounded once; those of integers are of c's type, and read nothing out of
+/// c = sum of a * b over an affine iteration space, like kernel.contract.
+/// `maps` are those of a, b and c. Sums of floats are f32 (f64 for f64) and
+/// rounded once; sums of integers have c's type and must not read out of
 /// bounds.
 TensorValue contract(Emitter &e, TensorValue a, TensorValue b,
                      llvm::ArrayRef<Size> sizes, mlir::Type element,

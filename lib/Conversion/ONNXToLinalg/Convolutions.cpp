@@ -58,7 +58,7 @@ static kernel::Window getWindow(const SlidingWindows &windows, bool grouped) {
   return window;
 }
 
-/// Adds the bias to each sum: c's map has n, (g,) channel in front.
+/// Adds the bias to each sum; c's map begins with n, (g,) channel.
 static void addBias(ContractionEnd &end, Scalars &s, TensorValue bias,
                     bool grouped, unsigned dims) {
   if (!bias)
@@ -126,7 +126,7 @@ namespace {
 /// reach them: tap + step * j from the window q + shift - hop * j.
 struct Phase {
   int64_t start, tap, step, shift, hop;
-  /// How many taps there are.
+  /// The number of taps.
   int64_t taps;
   Size positions;
 };
@@ -150,8 +150,8 @@ static Phase getPhase(Emitter &e, const SlidingAxis &axis, int64_t start) {
   return phase;
 }
 
-/// The maps of grad, weight and image for one phase of each axis, and the
-/// sizes of the loops that stand nowhere alone.
+/// The maps of grad, weight and image for one phase of each axis, and the sizes
+/// of the loops that no operand gives.
 static SmallVector<AffineMap> getPhaseMaps(Emitter &e,
                                            const SlidingWindows &windows,
                                            ArrayRef<Phase> phases, bool grouped,
@@ -180,7 +180,8 @@ static SmallVector<AffineMap> getPhaseMaps(Emitter &e,
     weight.push_back(taps[i] * phase.step + phase.tap);
     image.push_back(space[i] * windows[i].stride + phase.start);
   }
-  // What is alone has the operand's size; everything else is given one.
+  // A dimension that occurs alone takes its size from the operand; the others
+  // are given as loop sizes.
   auto isAlone = [](AffineExpr expr) { return isa<AffineDimExpr>(expr); };
   for (unsigned i = 0; i < rank; ++i)
     if (!isAlone(grad[grad.size() - rank + i]) &&
@@ -195,7 +196,7 @@ static SmallVector<AffineMap> getPhaseMaps(Emitter &e,
   return {get(grad), get(weight), get(image)};
 }
 
-/// Stride 1: one contraction.
+/// Stride 1 needs one contraction.
 TensorValue ConvolutionEmitter::backwardDataAtStrideOne(TensorValue grad,
                                                         TensorValue weight,
                                                         TensorValue bias) {
@@ -239,7 +240,7 @@ TensorValue ConvolutionEmitter::backwardDataByPhases(TensorValue grad,
       }
     combinations = std::move(longer);
   }
-  // Where no tap reaches, there is only the bias.
+  // Positions that no tap reaches hold the bias only.
   Sizes channels(ArrayRef<Size>(sizes).slice(1, 1 + grouped));
   channels.append(getRank(), e.size(1));
   TensorValue result =
@@ -265,7 +266,7 @@ TensorValue ConvolutionEmitter::backwardDataByPhases(TensorValue grad,
   return result;
 }
 
-/// The windows' values lie a stride apart in an image of zeros, which is
+/// Inserts the windows' values a stride apart into an image of zeros, which is
 /// convolved at stride 1.
 TensorValue ConvolutionEmitter::backwardDataDilated(TensorValue grad,
                                                     TensorValue weight,
@@ -293,7 +294,7 @@ TensorValue ConvolutionEmitter::backwardDataDilated(TensorValue grad,
 TensorValue ConvolutionEmitter::backwardData(TensorValue grad,
                                              TensorValue weight,
                                              TensorValue bias) {
-  // More than these contractions would be more code than they save time.
+  // With more contractions, the code would grow more than time is saved.
   constexpr int64_t maxPhases = 16;
   auto begins = collectConstants(windows, &SlidingAxis::begin);
   SlidingWindows inside = windows;

@@ -26,27 +26,27 @@ struct ConvolutionEmitter {
   int64_t groups = 1;
   mlir::Type element;
 
-  /// image: N x C x sizes, weight: F x C/groups x kernel, bias: F or null;
-  /// N x F x counts.
+  /// image: N x C x sizes, weight: F x C/groups x kernel, bias: F or null.
+  /// Returns N x F x counts.
   TensorValue forward(TensorValue image, TensorValue weight, TensorValue bias);
-  /// grad: N x F x counts, weight: F x C/groups x kernel, bias: C or null;
-  /// N x C x image. Also what a transposed convolution is.
+  /// grad: N x F x counts, weight: F x C/groups x kernel, bias: C or null.
+  /// Returns N x C x image. A transposed convolution computes the same.
   TensorValue backwardData(TensorValue grad, TensorValue weight,
                            TensorValue bias);
-  /// grad: N x F x counts, image: N x C x sizes; F x C/groups x kernel.
+  /// grad: N x F x counts, image: N x C x sizes. Returns F x C/groups x kernel.
   TensorValue backwardWeights(TensorValue grad, TensorValue image);
 
 private:
   unsigned getRank() const { return windows.size(); }
-  /// Splits axis `axis` into groups and what is in each.
+  /// Splits axis `axis` into the groups and the axis within a group.
   TensorValue split(TensorValue tensor, unsigned axis);
   TensorValue merge(TensorValue tensor, unsigned axis);
-  /// The image with its pads, where these are computed or loops cannot read
-  /// beyond it.
+  /// Adds the pads to the image, if they are computed or loops cannot read
+  /// beyond the image.
   TensorValue materializePads(TensorValue image);
-  /// At stride 1 and for known sizes (FlattenedConvolutions.cpp): `image` is
-  /// one, or for the gradient of one that of the result, split into groups like
-  /// `weight`. Null where this does not suit.
+  /// The form for stride 1 and known sizes (FlattenedConvolutions.cpp). `image`
+  /// is an image, or for the gradient of an image that of the result; it is
+  /// split into groups like `weight`. Null if this form does not apply.
   TensorValue flattened(TensorValue image, TensorValue weight,
                         const ContractionEnd &end, bool isGradient);
   TensorValue backwardDataByPhases(TensorValue grad, TensorValue weight,
@@ -57,7 +57,8 @@ private:
                                       TensorValue bias);
 };
 
-/// Reads what a Conv of `image` and `weight` is, and checks that they fit.
+/// Reads the attributes of a Conv of `image` and `weight`, and checks that they
+/// fit.
 mlir::FailureOr<ConvolutionEmitter>
 readConvolution(NodeLowering &node, TensorValue image, TensorValue weight);
 

@@ -174,7 +174,7 @@ Sizes Emitter::broadcastPair(ArrayRef<Size> x, ArrayRef<Size> y) {
     fits = arith::OrIOp::create(
         b, loc, fits, arith::OrIOp::create(b, loc, isOne, otherIsOne));
     check(fits, "sizes %0 and %1 do not fit together", mine, other);
-    // A constant above one is the size in any case that passes the check.
+    // A constant greater than one is the size in all cases that pass the check.
     if (!getConstant(mine))
       mine = getConstant(other) ? other : select(isOne, other, mine);
   }
@@ -188,8 +188,8 @@ Sizes Emitter::broadcast(ArrayRef<Sizes> shapes) {
   return result;
 }
 
-/// Where `operand` only has sizes of 1 that another tensor lacks, that one, and
-/// the axes that both have.
+/// Returns the source of `operand` if `operand` only adds axes of size 1 to it,
+/// and the axes of `operand` that the source's axes became.
 static std::pair<Value, SmallVector<unsigned>> lookThrough(Value operand) {
   SmallVector<unsigned> axes;
   auto expand = operand.getDefiningOp<tensor::ExpandShapeOp>();
@@ -328,7 +328,7 @@ TensorValue Emitter::reduce(TensorValue tensor, ArrayRef<int64_t> axes,
         Value element = s.widen(arguments[0], tensor.element);
         linalg::YieldOp::create(b, loc, combine(element, arguments[1]));
       });
-  // The accumulator is of a compute type; booleans are as they are stored.
+  // The accumulator has a compute type; booleans have their storage type.
   TensorValue result = {op.getResult(0), accumulator};
   noteSizes(result.value, to);
   if (finish || accumulator != getStorageType(resultElement))
@@ -375,8 +375,9 @@ TensorValue Emitter::copyFrom(TensorValue tensor, ArrayRef<AffineExpr> places,
   return {op.getResult(0), tensor.element};
 }
 
-/// Groups of axes of `fine` whose products are the sizes of `coarse`, in the
-/// form that collapse_shape takes; absent where sizes are unknown and differ.
+/// Groups the axes of `fine` such that their products are the sizes of
+/// `coarse`, in the form for collapse_shape; absent if sizes are unknown and
+/// differ.
 static std::optional<SmallVector<ReassociationIndices>>
 getGroups(ArrayRef<Size> fine, ArrayRef<Size> coarse) {
   SmallVector<ReassociationIndices> groups;
@@ -474,7 +475,7 @@ TensorValue Emitter::broadcastTo(TensorValue tensor, ArrayRef<Size> to) {
 
 TensorValue Emitter::slice(TensorValue tensor, ArrayRef<Size> offsets,
                            ArrayRef<Size> extents, ArrayRef<Size> strides) {
-  // Of nothing, which may be from behind the end.
+  // An empty slice may begin past the end.
   if (llvm::any_of(extents, [](Size s) { return isConstant(s, 0); })) {
     Value nothing = empty(extents, tensor.element);
     noteSizes(nothing, extents);

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What rules of ONNXToLinalg are written in: sizes that are constants where
-// they are known, and a few forms of linalg.generic. `TensorValue` is a value
-// of linalg's world together with the ONNX element type that it stands for.
+// The layer that the rules of ONNXToLinalg emit code through: sizes that are
+// constants where they are known, and a few forms of linalg.generic. A
+// `TensorValue` is a linalg tensor together with the ONNX element type that it
+// represents.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +26,8 @@
 
 namespace mp {
 
-/// A size, an index: an attribute (i64) where it is a constant, else a value
-/// of type index.
+/// A size or index: an i64 attribute if it is constant, else a value of type
+/// index.
 using Size = mlir::OpFoldResult;
 using Sizes = llvm::SmallVector<Size>;
 
@@ -53,15 +54,15 @@ public:
   mlir::OpBuilder &b;
   mlir::Location loc;
   Scalars s;
-  /// Of the module's target: what is emitted now may be in no module yet, as
-  /// the branches of an If are.
+  /// The numbers of the module's target. They are copied, since code may be
+  /// emitted outside any module, e.g. the branches of an If.
   const TargetNumbers numbers;
 
-  /// The place that code written now is for: a node, which messages at run
-  /// time name.
+  /// Sets the place that code is emitted for: a node, which run-time messages
+  /// name.
   void setPlace(mlir::Location place, std::string text) {
     what = std::move(text);
-    // Later stages have nothing but the location to name the node by.
+    // Later stages only know the name of the node from the location.
     if (!what.empty() && !llvm::isa<mlir::NameLoc>(place))
       place = mlir::NameLoc::get(b.getStringAttr(what), place);
     loc = s.loc = place;
@@ -83,7 +84,7 @@ public:
   Size add(Size x, Size y);
   Size sub(Size x, Size y);
   Size mul(Size x, Size y);
-  /// Of values that are not negative, by a positive one.
+  /// The division functions need x >= 0 and y > 0.
   Size floorDiv(Size x, Size y);
   Size ceilDiv(Size x, Size y);
   Size rem(Size x, Size y);
@@ -94,7 +95,7 @@ public:
 
   Sizes sizes(TensorValue tensor);
   Size dim(TensorValue tensor, int64_t axis) { return sizes(tensor)[axis]; }
-  /// What is known of a tensor's sizes beyond its type: sizes that are the
+  /// Records sizes of a tensor that its type does not have. Sizes that are the
   /// same value are equal.
   void noteSizes(mlir::Value tensor, llvm::ArrayRef<Size> sizes);
   mlir::RankedTensorType getTensorType(llvm::ArrayRef<Size> sizes,
@@ -122,30 +123,30 @@ public:
   mlir::Value load(TensorValue tensor, mlir::ValueRange indices);
   /// Element `position` of a vector, or the one of a scalar.
   mlir::Value loadAt(TensorValue tensor, int64_t position = 0);
-  /// `tensor` (of the same element) with `value` at `indices`.
+  /// Inserts `value` at `indices` of `tensor`, which has the same element type.
   mlir::Value store(mlir::Value tensor, mlir::Type element,
                     mlir::ValueRange indices, mlir::Value value);
 
   using BodyFn = llvm::function_ref<mlir::Value(mlir::ValueRange)>;
   using IndexFn = llvm::function_ref<mlir::Value(mlir::ValueRange)>;
 
-  /// Element by element, operands broadcast as in numpy. The body gets and
-  /// gives compute types.
+  /// Computes element by element; operands are broadcast as in numpy. The body
+  /// takes and returns compute types.
   TensorValue map(mlir::Type element, llvm::ArrayRef<TensorValue> operands,
                   BodyFn body);
-  /// The sizes that operands of these sizes have together; fails at run time
-  /// where they do not fit.
+  /// The sizes of operands of these sizes when broadcast together; fails at run
+  /// time if they do not fit.
   Sizes broadcast(llvm::ArrayRef<Sizes> shapes);
 
-  /// Each element from its indices. For what no other form expresses: loads
-  /// in the body are not fused.
+  /// Computes each element from its indices. Use it only if no other form fits:
+  /// loads in the body are not fused.
   TensorValue generate(llvm::ArrayRef<Size> sizes, mlir::Type element,
                        IndexFn body);
 
-  /// Reduces over `axes` (sorted, not negative), which stay with size 1 if
-  /// `keepDims`. `init` is of the accumulator's type, `combine` takes an
-  /// element's compute value and the accumulator. `finish`, if given, makes the
-  /// result's compute value of the accumulator.
+  /// Reduces over `axes` (sorted, not negative), which keep size 1 if
+  /// `keepDims` is set. `init` has the accumulator's type; `combine` takes an
+  /// element's compute value and the accumulator. `finish`, if given, converts
+  /// the accumulator to the result's compute value.
   TensorValue
   reduce(TensorValue tensor, llvm::ArrayRef<int64_t> axes, bool keepDims,
          mlir::Type resultElement, mlir::Value init,
@@ -159,21 +160,22 @@ public:
   /// The same elements in row-major order; the count must be the same, which
   /// the caller checks.
   TensorValue reshape(TensorValue tensor, llvm::ArrayRef<Size> sizes);
-  /// As numpy.broadcast_to, for sizes that fit.
+  /// Broadcasts like numpy.broadcast_to; the sizes must fit.
   TensorValue broadcastTo(TensorValue tensor, llvm::ArrayRef<Size> sizes);
-  /// With constant or other steps of either sign: element i is that at
-  /// offset + i * stride.
+  /// Takes a slice with steps of any sign, constant or not: element i is that
+  /// at offset + i * stride.
   TensorValue slice(TensorValue tensor, llvm::ArrayRef<Size> offsets,
                     llvm::ArrayRef<Size> sizes, llvm::ArrayRef<Size> strides);
   TensorValue cast(TensorValue tensor, mlir::Type element);
-  /// With the static sizes of `type` where they are unknown as yet.
+  /// Takes the static sizes of `shape` for sizes that are still unknown.
   TensorValue refine(TensorValue tensor, llvm::ArrayRef<int64_t> shape);
 
   //===--------------------------------------------------------------------===//
   // Loops and checks
   //===--------------------------------------------------------------------===//
 
-  /// for (i = begin; i < end; ++i) with values carried from one to the next.
+  /// Emits for (i = begin; i < end; ++i) with values carried between
+  /// iterations.
   using LoopFn = llvm::function_ref<llvm::SmallVector<mlir::Value>(
       mlir::Value i, mlir::ValueRange carried)>;
   llvm::SmallVector<mlir::Value> loop(Size begin, Size end,
@@ -184,20 +186,21 @@ public:
            llvm::function_ref<llvm::SmallVector<mlir::Value>(
                mlir::ValueRange indices, mlir::ValueRange carried)>
                body);
-  /// Values of either side.
+  /// The values of the branch that is taken.
   llvm::SmallVector<mlir::Value>
   ifElse(mlir::Value condition, mlir::TypeRange types,
          llvm::function_ref<llvm::SmallVector<mlir::Value>()> thenBody,
          llvm::function_ref<llvm::SmallVector<mlir::Value>()> elseBody);
 
   /// Ends the run with an error that names the node unless `condition` (i1)
-  /// holds. Not inside of bodies. `%0` and `%1` in `text` stand for a and b.
+  /// holds. It must not be used inside bodies. `%0` and `%1` in `text` are
+  /// replaced by a and b.
   void check(mlir::Value condition, const llvm::Twine &text, Size a, Size b);
-  /// The same where code runs in parallel: the run goes on and fails in the
-  /// end. The value is `good` where the condition does not hold.
+  /// The same check for code that runs in parallel: the run continues and fails
+  /// at its end. The result is `good` if the condition does not hold.
   mlir::Value checked(mlir::Value condition, const llvm::Twine &text,
                       mlir::Value value, Size limit, mlir::Value good);
-  /// An index in [-limit, limit), as one in [0, limit); others are errors.
+  /// Maps an index in [-limit, limit) to [0, limit); others are errors.
   mlir::Value checkedIndex(mlir::Value value, Size limit);
 
 private:

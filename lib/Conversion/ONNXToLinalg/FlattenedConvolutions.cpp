@@ -6,14 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // At stride 1, windows that follow each other along the last axis do so in
-// memory. With its pads around it, an image is one line, in which each tap of
-// all windows is a line again:
+// memory. An image with its pads is one line, in which each tap of all windows
+// is a line, too:
 //
-//     result[p] = sum over taps: weight[tap] * image[p + offset[tap]]
+//    result[p] = sum over taps: weight[tap] * image[p + offset[tap]]
 //
-// Where there are few channels of results, kernels multiply lines where they
-// lie, without any bounds to check. At the end of each row of windows a few are
-// computed that do not exist, and cut off.
+// If results have few channels, kernels multiply the lines in place, without
+// any bounds checks. At the end of each row of windows, a few windows that do
+// not exist are computed and cut off.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,9 +28,9 @@ namespace {
 
 struct FlatAxis {
   int64_t image, begin, count, kernel, dilation;
-  /// With pads.
+  /// The size with pads.
   int64_t padded = 0;
-  /// Elements from one position to the next.
+  /// The number of elements from one position to the next.
   int64_t pitch = 1;
 
   int64_t getReach() const { return (kernel - 1) * dilation; }
@@ -42,7 +42,7 @@ struct FlatAxis {
 constexpr int64_t maxCells = int64_t(1) << 20;
 constexpr double maxElements = 1e12;
 
-/// The axes, if their sizes are known; without pitches.
+/// The axes without pitches, if their sizes are known.
 static std::optional<SmallVector<FlatAxis>>
 readAxes(const SlidingWindows &windows, bool isGradient) {
   SmallVector<FlatAxis> axes;
@@ -69,7 +69,7 @@ readAxes(const SlidingWindows &windows, bool isGradient) {
   return axes;
 }
 
-/// Pads and pitches; false where too much would be computed in vain.
+/// Sets pads and pitches; false if too much would be computed in vain.
 static bool layOut(MutableArrayRef<FlatAxis> axes, double maxWaste) {
   double waste = 1;
   int64_t volume = 1, pitch = 1, reach = 0;
@@ -86,7 +86,7 @@ static bool layOut(MutableArrayRef<FlatAxis> axes, double maxWaste) {
     if (static_cast<double>(pitch) * maxCells > maxElements)
       return false;
   }
-  // The windows that do not exist reach into one more row.
+  // Windows that do not exist reach into one more row.
   axes.front().padded += reach > 0;
   return axes.size() > 1 && volume > 1 && waste <= maxWaste;
 }
@@ -112,7 +112,7 @@ static TensorValue padImage(Emitter &e, TensorValue image,
   return e.reshape({padded, image.element}, flat);
 }
 
-/// Of image, weight and result.
+/// The maps of image, weight and result.
 static SmallVector<AffineMap> getFlatMaps(MLIRContext *context,
                                           ArrayRef<FlatAxis> axes, bool grouped,
                                           bool isGradient) {

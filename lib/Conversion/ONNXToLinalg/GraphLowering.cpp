@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Goes through the nodes of a block, and keeps what each value has become: a
-// tensor, integers that are known, or a list.
+// Lowers the nodes of a block in order, and records the representation of each
+// value: a tensor, known integers, or a list.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,8 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// Null for elements that code has no form for: strings, sparse ones.
+/// Null for elements that cannot be represented in code: strings and sparse
+/// ones.
 static FailureOr<Attribute> getElements(Operation *op) {
   Attribute elements = op->getAttr("value");
   DictionaryAttr fields;
@@ -46,7 +47,7 @@ static FailureOr<Attribute> getElements(Operation *op) {
   return Attribute(*unpacked);
 }
 
-/// All elements in a line.
+/// All elements as a vector.
 static Value flatten(OpBuilder &b, Location loc, Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   if (type.getRank() == 1)
@@ -137,7 +138,7 @@ FailureOr<SmallVector<TensorValue>> GraphLowering::lowerBlock(Block &block) {
   return failure();
 }
 
-/// The constant that a Constant node holds; null for strings and sparse ones.
+/// The constant in a Constant node; null for strings and sparse ones.
 static FailureOr<Attribute> getNodeElements(Operation *node, Builder &builder) {
   FailureOr<Attribute> value = getElements(node);
   if (failed(value) || *value)
@@ -162,7 +163,8 @@ static FailureOr<Attribute> getNodeElements(Operation *node, Builder &builder) {
   return Attribute();
 }
 
-/// What has no elements is no tensor of numbers: nodes that read it say so.
+/// A constant without elements is not recorded; nodes that read it report that
+/// it is not a tensor of numbers.
 LogicalResult GraphLowering::addConstant(Value value,
                                          FailureOr<Attribute> elements) {
   if (failed(elements))
@@ -231,7 +233,7 @@ bool GraphLowering::addRepeated(unsigned nodes) {
   return repeated <= most;
 }
 
-/// Absent where the constant is none that shapes are computed with.
+/// Absent if shapes are not computed with constants of this form.
 static std::optional<ShapeValue> readElements(Emitter &e,
                                               DenseElementsAttr elements) {
   // Scales of the axes of an image; more floats are weights.
@@ -258,7 +260,7 @@ const ShapeValue *GraphLowering::getKnown(Value value) const {
   auto found = known.find(value);
   if (found != known.end())
     return found->second.get();
-  // Constants are told apart when they are first asked for.
+  // Constants are read when they are first needed.
   auto constant = constants.find(value);
   if (constant == constants.end())
     return nullptr;
@@ -280,7 +282,7 @@ TensorValue GraphLowering::get(Value value) {
     TensorValue tensor = materialize(constant->second);
     if (!tensor)
       return tensor;
-    // Narrow integers are those of the model, whose storage is wider.
+    // The element type is the model's: narrow integers have wider storage.
     if (isa<IntegerType>(tensor.element))
       tensor.element = getTensorElementType(value.getType());
     return tensors[value] = tensor;
@@ -296,7 +298,7 @@ TensorValue GraphLowering::get(Value value) {
     auto type = RankedTensorType::get(ints->second->shape, element);
     return materialize(DenseElementsAttr::get(type, numbers));
   }
-  // Not kept: what is written here may not reach other uses.
+  // The tensor is not recorded: its code may not dominate other uses.
   TensorValue vector = e.fromSizes(ints->second->values);
   if (element.isInteger(1))
     vector = e.map(element, vector, [&](ValueRange values) {
@@ -313,8 +315,8 @@ TensorValue GraphLowering::get(Value value) {
 /// Up to this size, constants are part of the code.
 static constexpr int64_t maxInlineBytes = 256;
 
-/// Small ones in the code, others as an argument of the function: both in its
-/// first block, so that they reach everywhere.
+/// Small constants become code, others an argument of the function; both are in
+/// its first block, which dominates all uses.
 TensorValue GraphLowering::materialize(Attribute elements) {
   auto typed = dyn_cast<TypedAttr>(elements);
   auto type =
@@ -338,8 +340,8 @@ TensorValue GraphLowering::materialize(Attribute elements) {
     result.value = arith::ConstantOp::create(e.b, e.loc, dense);
     return result;
   }
-  // The function's type and attributes, of which each list is a new one, get it
-  // when all arguments are known.
+  // The function's type and attributes are updated once all arguments are
+  // known, since each update makes a new list.
   result.value = function.getBody().addArgument(stored, e.loc);
   NamedAttrList list;
   list.set(mark::constant, elements);

@@ -20,11 +20,11 @@ public:
   GraphLowering(Emitter &emitter, mlir::func::FuncOp function)
       : e(emitter), function(function) {}
 
-  /// Emits the block's nodes; what its yield yields.
+  /// Emits the block's nodes; returns the yielded values.
   mlir::FailureOr<llvm::SmallVector<TensorValue>>
   lowerBlock(mlir::Block &block);
 
-  /// A body may be emitted again: what a value was before no longer counts.
+  /// Replaces the earlier meaning of the value: a body may be emitted again.
   void bind(mlir::Value value, TensorValue tensor) {
     known.erase(value);
     tensors[value] = tensor;
@@ -37,12 +37,12 @@ public:
     lists[value] = std::make_unique<KnownList>(std::move(list));
   }
   void alias(mlir::Value value, mlir::Value same);
-  /// What `value` is now, and a value that is the same: a body that is emitted
-  /// again changes what its values are.
+  /// Returns and sets the current meaning of `value`: a body that is emitted
+  /// again changes the meaning of its values.
   LoweredValue read(mlir::Value value);
   void bind(mlir::Value value, const LoweredValue &same);
 
-  /// Null where the value is no tensor of numbers, or was not emitted.
+  /// Null if the value is not a tensor of numbers, or was not emitted.
   TensorValue get(mlir::Value value);
   const ShapeValue *getKnown(mlir::Value value) const;
   const KnownList *getList(mlir::Value value) const {
@@ -59,7 +59,7 @@ public:
     return updates;
   }
 
-  /// Of the arguments that constants were added as, behind the inputs.
+  /// Attributes of the arguments that hold constants; these follow the inputs.
   llvm::ArrayRef<mlir::DictionaryAttr> getConstantAttrs() const {
     return constantAttrs;
   }
@@ -68,8 +68,8 @@ public:
     discarded.push_back(std::move(code));
   }
   unsigned getDepth() const { return depth; }
-  /// Counts nodes of bodies that are emitted more than once. False where they
-  /// are too many.
+  /// Counts nodes of bodies that are emitted more than once. False if there are
+  /// too many.
   bool addRepeated(unsigned nodes);
 
 private:
@@ -82,18 +82,18 @@ private:
   mlir::func::FuncOp function;
   llvm::SmallVector<mlir::DictionaryAttr> constantAttrs;
   llvm::DenseMap<mlir::Value, TensorValue> tensors;
-  /// In places of their own: rules hold on to several at a time.
+  /// The entries have stable addresses: rules hold several at a time.
   llvm::DenseMap<mlir::Value, std::unique_ptr<ShapeValue>> known;
   llvm::DenseMap<mlir::Value, std::unique_ptr<KnownList>> lists;
   llvm::MapVector<unsigned, TensorValue> updates;
   std::vector<std::unique_ptr<mlir::Region>> discarded;
   unsigned depth = 0;
   uint64_t repeated = 0;
-  /// Constants that have not been asked for as tensors yet.
+  /// Constants that are not yet materialized as tensors.
   llvm::DenseMap<mlir::Value, mlir::Attribute> constants;
 };
 
-/// The rule for the node's operator; null if there is none.
+/// The rule for the node's operator, or null.
 const LoweringRule *findRule(mlir::Operation *node);
 
 } // namespace mp

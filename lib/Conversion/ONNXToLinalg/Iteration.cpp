@@ -14,8 +14,8 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// From this depth on, no sizes of states are assumed: each assumption that
-/// fails has all bodies inside emitted again.
+/// From this depth on, no sizes of states are assumed: each failed assumption
+/// causes all bodies inside to be emitted again.
 static constexpr unsigned maxAssumingDepth = 4;
 
 Iteration::Iteration(NodeLowering &node, Region &body)
@@ -31,11 +31,11 @@ static RankedTensorType getAssumedType(Emitter &e, ArrayRef<Size> sizes,
   return RankedTensorType::get(shape, getStorageType(element));
 }
 
-/// The block gets its arguments; what the body takes.
+/// Adds the arguments of the block; returns those of the body.
 FailureOr<SmallVector<TensorValue>> Iteration::getArguments(Code &code) {
   Block &block = code.region->front();
   Value i = block.addArgument(e.b.getIndexType(), e.loc);
-  // The number of the iteration and the condition are known, not tensors.
+  // The iteration number and the condition are known values, not tensors.
   SmallVector<TensorValue> arguments(hasCondition ? 2 : 0);
   for (auto [state, sizes] : llvm::zip(states, assumed)) {
     Value value =
@@ -62,7 +62,8 @@ FailureOr<SmallVector<TensorValue>> Iteration::getArguments(Code &code) {
   return arguments;
 }
 
-/// What the body gives: the condition, the states, the outputs.
+/// Splits the results of the body into the condition, the states and the
+/// outputs.
 LogicalResult Iteration::sortResults(Code &code,
                                      ArrayRef<TensorValue> results) {
   if (!llvm::all_of(results, [](TensorValue x) { return bool(x); }))
@@ -128,8 +129,9 @@ FailureOr<bool> Iteration::weaken(Code &code) {
   return changed;
 }
 
-/// The states that the body yields get the types that it takes. Those that keep
-/// their sizes are written over what they were, others are new memory.
+/// Casts the states that the body yields to the types of its arguments. States
+/// that keep their sizes are written over their old values, others are new
+/// memory.
 LogicalResult Iteration::castStates(Code &code) {
   for (auto [index, state] : llvm::enumerate(code.states)) {
     Value argument = code.region->getArgument(index + 1);
@@ -182,8 +184,8 @@ Value Iteration::makeRoom(Value buffer, TensorValue element, Value i) {
       [&]() -> SmallVector<Value> { return {buffer}; })[0];
 }
 
-/// A buffer for the outputs `element` of all iterations, which becomes an
-/// argument of the block, with that of this iteration.
+/// Adds a buffer for the outputs `element` of all iterations as an argument of
+/// the block, and inserts the output of this iteration.
 Iteration::Output Iteration::addOutput(Code &code, unsigned index) {
   Block &block = code.region->front();
   Value i = block.getArgument(0);

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Loop and Scan. Of each size of a state it is assumed that it stays as it is
-// in the beginning; where the body, once emitted, shows that it does not, the
-// size is unknown, and the body is emitted anew. Outputs of iterations are
-// slices of one tensor: one made before the loop if the number of iterations
-// and the sizes are known there, else one that doubles whenever it is full.
+// Loop and Scan. The sizes of the states are first assumed to stay as they are
+// at the start. If the emitted body shows that a size changes, that size
+// becomes unknown and the body is emitted again. Outputs of iterations are
+// slices of one tensor. It is made before the loop if the number of iterations
+// and the sizes are known there; otherwise it doubles whenever it is full.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,41 +26,41 @@ public:
 
   /// The number of iterations; absent if only the condition ends them.
   std::optional<Size> limit;
-  /// Of Loop: the body takes the number of the iteration and the condition,
-  /// and yields the condition first.
+  /// Set for Loop: the body takes the iteration number and the condition, and
+  /// yields the condition first.
   bool hasCondition = false;
-  /// i1; null if it holds.
+  /// An i1; null if it holds.
   mlir::Value startCondition;
-  /// Of Scan: states keep their sizes.
+  /// Set for Scan: states keep their sizes.
   bool keepsSizes = false;
-  /// Before the first iteration.
+  /// The states before the first iteration.
   llvm::SmallVector<TensorValue> states;
-  /// Arguments of the body behind the states, in iteration `i`.
+  /// Makes the arguments of the body that follow the states, in iteration `i`.
   std::function<llvm::SmallVector<TensorValue>(mlir::Value i)> elements;
 
-  /// Outputs that go in the order of the last iteration first.
+  /// One entry per output: true if the last iteration's element comes first.
   llvm::SmallVector<bool> reversed;
 
-  /// The states in the end, and the outputs of all iterations along axis 0.
+  /// Returns the final states, and the outputs of all iterations along axis 0.
   mlir::FailureOr<llvm::SmallVector<TensorValue>> run();
 
 private:
-  /// The body in a block of its own, whose arguments are the iteration and the
+  /// The body in its own block. The block's arguments are the iteration and the
   /// states, and later the outputs.
   struct Code {
     std::unique_ptr<mlir::Region> region;
     llvm::SmallVector<TensorValue> states, outputs;
-    /// i1; null if the iteration always goes on.
+    /// An i1; null if the iteration always continues.
     mlir::Value condition;
   };
   /// An output of all iterations.
   struct Output {
     mlir::Type element;
-    /// Of the buffer: null where it grows.
+    /// The sizes of the buffer; unknown ones are null.
     Sizes sizes;
-    /// It was made before the loop.
+    /// True if the buffer was made before the loop.
     bool isWhole;
-    /// The buffer behind an iteration.
+    /// The buffer after an iteration.
     mlir::Value next;
   };
 
@@ -68,7 +68,7 @@ private:
   mlir::FailureOr<llvm::SmallVector<TensorValue>> getArguments(Code &code);
   mlir::LogicalResult sortResults(Code &code,
                                   llvm::ArrayRef<TensorValue> results);
-  /// Forgets what did not hold; true if something did not.
+  /// Drops the assumptions that did not hold; true if there were any.
   mlir::FailureOr<bool> weaken(Code &code);
   mlir::FailureOr<Code> emitSettledBody();
   mlir::LogicalResult castStates(Code &code);
@@ -92,7 +92,7 @@ private:
   Emitter &e;
   Scalars &s;
   mlir::Region &body;
-  /// The sizes of each state: null where they may change.
+  /// The sizes of each state; sizes that may change are null.
   llvm::SmallVector<Sizes> assumed;
 };
 

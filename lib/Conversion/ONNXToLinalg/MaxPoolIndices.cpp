@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Of small windows, all cells are compared at once, from the last to the first:
-// without branches, and with 32-bit numbers of cells, so that it takes vectors.
-// Cells of pads are compared, too. They are the lowest value, so that they are
-// found in windows only where all is: there it is the first cell of all, and
-// the first one in the image is known without looking at any.
+// All cells of a small window are compared at once, from the last to the first:
+// without branches, and with 32-bit cell numbers, which lets the loop be
+// vectorized. Cells of pads are compared, too. They have the lowest value and
+// are only found in a window in which all cells have it. The first cell of such
+// a window is found, and the first one in the image is then known without a
+// search.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,15 +29,17 @@ struct Search {
   const SlidingWindows &windows;
   bool isColumnMajor;
 
-  /// Cell `tap` of window `i`, in the image: negative in the pad in front.
+  /// The position in the image of cell `tap` of window `i`; negative in the pad
+  /// before the image.
   Value getCell(unsigned axis, Value i, Value tap);
   Value isInside(unsigned axis, Value cell);
-  /// Whether `value` is the greatest one, which is NaN if one is.
+  /// True if `value` is the greatest one, or a NaN.
   Value isGreatest(Value value, Value greatest);
-  /// In the whole image, of the cell `cells` of image `i`.
+  /// The position of cell `cells` of image `i` in the whole tensor.
   Size getPosition(ValueRange i, ValueRange cells);
-  /// The position of window `i`'s cell number `cell`; where that is in a pad in
-  /// front, of the first one in the image, or 0 if there is none.
+  /// The position of cell number `cell` of window `i`. If that cell is in a pad
+  /// before the image, the position of the window's first cell in the image, or
+  /// 0 if it has none.
   Value locate(ValueRange i, Value cell);
   TensorValue amongCells(TensorValue greatest, ArrayRef<TensorValue> cells);
   TensorValue byLoops(TensorValue greatest);
@@ -52,7 +55,7 @@ Value Search::getCell(unsigned axis, Value i, Value tap) {
 }
 
 Value Search::isInside(unsigned axis, Value cell) {
-  // Negative ones are great without a sign.
+  // Negative numbers are large as unsigned ones.
   return e.s.compare(Scalars::LT, cell, e.index(windows[axis].image), true);
 }
 
@@ -90,7 +93,7 @@ Value Search::locate(ValueRange i, Value cell) {
     cells[axis] = getCell(axis, i[2 + axis], s.toIndex(tap));
     if (window.isInside(e))
       continue;
-    // Those in front of the image are skipped.
+    // Cells before the image are skipped.
     Size dilation = e.size(window.dilation);
     Size before = e.max(e.sub(e.size(0), cells[axis]), e.size(0));
     Size skipped = e.ceilDiv(before, dilation);
@@ -146,7 +149,7 @@ TensorValue Search::byLoops(TensorValue greatest) {
     };
     Sizes kernel = collect(windows, &SlidingAxis::kernel);
     Value first = e.loopNest(kernel, s.index(-1), body)[0];
-    // Windows of pads only have none: 0 keeps what reads it within bounds.
+    // A window of pads only has no cell: 0 keeps later reads in bounds.
     return s.fromIndex(e.index(e.max(first, e.size(0))), e.b.getI64Type());
   });
 }

@@ -14,7 +14,7 @@ namespace mp {
 Value insertSlice(Emitter &e, TensorValue source, Value dest,
                   ArrayRef<Size> offsets, int64_t dropped) {
   Sizes extents = e.sizes(source), strides(offsets.size(), e.size(1));
-  // What the type says, and no more.
+  // Sizes are constants only where the type has them.
   for (auto [axis, extent] : llvm::enumerate(source.getType().getShape()))
     extents[axis] = ShapedType::isDynamic(extent) ? Size(e.index(extents[axis]))
                                                   : e.size(extent);
@@ -231,7 +231,7 @@ TensorValue dropFlagged(Emitter &e, TensorValue tensor, ArrayRef<Value> flags,
                         unsigned count) {
   Scalars &s = e.s;
   Sizes from = e.sizes(tensor), to(from.size() - count, e.size(1));
-  // The place that the next axis that stays has in the result.
+  // The place of the next kept axis in the result.
   Size place = e.size(0);
   for (auto [flag, extent] : llvm::zip(flags, from)) {
     Value isOne = s.compare(Scalars::EQ, e.index(extent), s.index(1));

@@ -12,20 +12,22 @@
 
 namespace mp {
 
-/// `dest` with `source` at `offsets`. Leading axes of `dest` that `source` does
-/// not have are of size 1 there; so is axis `dropped`, if it is given.
+/// Inserts `source` into `dest` at `offsets`. Leading axes of `dest` that
+/// `source` lacks have size 1 in the slice; so does axis `dropped`, if it is
+/// given.
 mlir::Value insertSlice(Emitter &e, TensorValue source, mlir::Value dest,
                         llvm::ArrayRef<Size> offsets, int64_t dropped = -1);
 
-/// The part of `tensor` at `index` of `axis`, which it does not have.
+/// The part of `tensor` at `index` of `axis`, without that axis.
 TensorValue takeAt(Emitter &e, TensorValue tensor, int64_t axis, Size index);
 
-/// The parts of these lengths that `tensor`, of these sizes, has along `axis`.
+/// The parts of `tensor`, which has these sizes, along `axis`, by their
+/// lengths.
 llvm::SmallVector<TensorValue> takeParts(Emitter &e, TensorValue tensor,
                                          Sizes sizes, int64_t axis,
                                          llvm::ArrayRef<Size> lengths);
 
-/// The operands one behind the other; their other sizes agree, or the node
+/// Concatenates the operands. If their other sizes do not agree, the node
 /// fails.
 mlir::FailureOr<TensorValue> concatenate(NodeLowering &node,
                                          llvm::ArrayRef<TensorValue> operands,
@@ -34,41 +36,41 @@ mlir::FailureOr<TensorValue> concatenate(NodeLowering &node,
 /// The first `count` of `tensor`'s axis 0.
 TensorValue takeFirst(Emitter &e, TensorValue tensor, Size count);
 
-/// `value` with unknown sizes wherever `type` has them.
+/// Casts `value` to `type`, which may have more unknown sizes.
 mlir::Value castTo(Emitter &e, mlir::Value value, mlir::Type type);
 
-/// Two sizes that must be equal: an error now or at run time. `text` has %0
-/// and %1 for the two.
+/// Checks that two sizes are equal, now or at run time. %0 and %1 in `text` are
+/// replaced by them.
 mlir::LogicalResult checkEqual(NodeLowering &node, Size found, Size expected,
                                const llvm::Twine &text);
 
-/// Sizes of the parts of an axis: an error now or at run time where one is
-/// negative or they do not add up to `extent`.
+/// Checks the sizes of the parts of an axis, now or at run time: none may be
+/// negative, and they must add up to `extent`.
 mlir::LogicalResult checkParts(NodeLowering &node, llvm::ArrayRef<Size> parts,
                                Size extent);
 
-/// The element of a tensor or operand that has one, which is checked.
+/// The element of a tensor or operand, which must have exactly one.
 mlir::FailureOr<mlir::Value> loadOne(NodeLowering &node, TensorValue tensor,
                                      const llvm::Twine &what);
 mlir::FailureOr<mlir::Value> loadScalar(NodeLowering &node, unsigned operand);
 
-/// The axes that an attribute or, since it became one, operand lists, all of
-/// `count` if there is none. Constants are checked and not negative.
+/// The axes that an attribute lists, or an operand in newer opsets; all `count`
+/// axes if neither is given. Constant axes are checked and made non-negative.
 mlir::FailureOr<Sizes> getAxisList(NodeLowering &node, llvm::StringRef name,
                                    unsigned operand, unsigned count,
                                    int64_t rank);
 
-/// `values`, one for each of `axes`, as one for each axis of a tensor, which
-/// has that of `others` if it is not listed.
+/// Spreads `values`, one per entry of `axes`, to one per axis of a tensor; axes
+/// that are not listed get the value in `others`.
 Sizes spreadOverAxes(Emitter &e, llvm::ArrayRef<Size> axes,
                      llvm::ArrayRef<Size> values, llvm::ArrayRef<Size> others);
 
-/// For each axis of a tensor whether `axes` has it, i1.
+/// One i1 for each axis of a tensor: true if `axes` contains it.
 llvm::SmallVector<mlir::Value>
 getAxisFlags(Emitter &e, llvm::ArrayRef<Size> axes, int64_t rank);
 
-/// `tensor` without the flagged axes, of which there are `count`, of size 1:
-/// both is checked.
+/// `tensor` without the flagged axes. Checks that there are `count` of them,
+/// and that their sizes are 1.
 TensorValue dropFlagged(Emitter &e, TensorValue tensor,
                         llvm::ArrayRef<mlir::Value> flags, unsigned count);
 
@@ -84,10 +86,10 @@ mlir::Value
 accumulate(Emitter &e, TensorValue source, TensorValue accumulator,
            llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
 
-/// Indices in [-limit, limit) as int64 in [0, limit); others are errors.
+/// Maps indices in [-limit, limit) to int64 in [0, limit); others are errors.
 TensorValue normalizeIndices(Emitter &e, TensorValue indices, Size limit);
 
-/// An error at run time if there are indices into an axis of size 0.
+/// Emits an error at run time if there are indices into an axis of size 0.
 void checkIndexable(Emitter &e, Size limit, Size indexCount);
 
 } // namespace mp

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What lowering rules see. Integers that shapes are made of are known as sizes
-// where possible (`ShapeValue`): constants, sizes of tensors and what is
-// computed from them need no memory, and shapes made of them are static.
+// The interface for lowering rules. Integers that shapes are made of are known
+// as sizes where possible (`ShapeValue`): constants, sizes of tensors and
+// values computed from them need no memory, and shapes made of them are static.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,25 +22,26 @@ namespace mp {
 
 class GraphLowering;
 
-/// Tensors of more elements than this are not looked at as shapes.
+/// Tensors with more elements than this are not treated as shapes.
 constexpr int64_t maxShapeElements = 64;
 
-/// The elements of a small integer or boolean tensor, row-major; or constants
-/// of a float tensor that sizes are computed with, as float attributes.
+/// The elements of a small integer or boolean tensor in row-major order, or, as
+/// float attributes, the constants of a float tensor that sizes are computed
+/// with.
 struct ShapeValue {
   Sizes values;
   llvm::SmallVector<int64_t> shape;
 };
 
-/// The elements of a sequence, or of an optional value (none or one); a
-/// sequence that is optional has its own.
+/// The elements of a sequence, or of an optional value (none or one); an
+/// optional sequence has the elements of the sequence.
 struct KnownList {
   llvm::SmallVector<TensorValue> elements;
-  /// Of an optional value: whether there is one.
+  /// False for an optional value that holds nothing.
   bool hasValue = true;
 };
 
-/// What a value of the model is in the code: one of these.
+/// The representation of a value of the model in the code: one of these.
 struct LoweredValue {
   TensorValue tensor;
   std::optional<ShapeValue> ints;
@@ -57,7 +58,7 @@ public:
   Emitter &e;
   Scalars &s;
 
-  /// Operand `index`, which must be there and be a tensor of numbers.
+  /// Operand `index`, which must be present and a tensor of numbers.
   TensorValue in(unsigned index);
   /// All operands.
   llvm::SmallVector<TensorValue> operands();
@@ -73,11 +74,11 @@ public:
   std::optional<Sizes> ints(unsigned index);
   /// The same, if all are constants.
   std::optional<llvm::SmallVector<int64_t>> constantInts(unsigned index);
-  /// What is known of an operand without loading it.
+  /// The integers of an operand that are known without loading it.
   const ShapeValue *getKnown(unsigned index) const;
 
-  /// An attribute or, since it became one, operand with a list of integers;
-  /// empty if it is not given; a failure if they are not constant.
+  /// The integers of an attribute, or of an operand in newer opsets. Empty if
+  /// they are not given; a failure if they are not constant.
   mlir::FailureOr<llvm::SmallVector<int64_t>>
   constantList(llvm::StringRef attribute, unsigned operand);
 
@@ -86,47 +87,47 @@ public:
   void setKnown(unsigned result, ShapeValue ints);
   /// Result 0 is operand `index`.
   void forward(unsigned index);
-  /// Result `index` is the value `same`, whatever it is.
+  /// Makes result `index` the same value as `same`, of any kind.
   void alias(unsigned index, mlir::Value same);
 
-  /// Of sequences and optional values; null if it is not known.
+  /// The elements of a sequence or optional value; null if they are not known.
   const KnownList *getList(unsigned operand) const;
   void setList(unsigned result, KnownList list);
 
-  /// Operand `index`, an input of the graph, is written over by the node: its
-  /// next value is an output of the model.
+  /// Records that the node writes over operand `index`, an input of the graph:
+  /// its next value becomes an output of the model.
   mlir::LogicalResult update(unsigned index, TensorValue value);
 
   using NodeView::axis;
-  /// The attribute `axis` in [0, rank), an error if it is not.
+  /// The attribute `axis` in [0, rank), or an error.
   mlir::FailureOr<int64_t> axis(int64_t rank) {
     return normalizeAxis(axis(), rank);
   }
-  /// `axis` in [0, rank), an error if it is not.
+  /// Maps `axis` to [0, rank), or reports an error.
   mlir::FailureOr<int64_t> normalizeAxis(int64_t axis, int64_t rank);
   mlir::FailureOr<llvm::SmallVector<int64_t>>
   normalizeAxes(llvm::ArrayRef<int64_t> axes, int64_t rank);
 
-  /// Emits a subgraph's nodes here; the values that it yields. Arguments that
-  /// are null were bound before.
+  /// Emits a subgraph's nodes here; returns the values that it yields.
+  /// Arguments that are null were bound before.
   mlir::FailureOr<llvm::SmallVector<TensorValue>>
   inlineBody(mlir::Region &body, llvm::ArrayRef<TensorValue> arguments);
-  /// The region that the attribute `name` holds; null if there is none.
+  /// The region in the attribute `name`, or null.
   mlir::Region *getRegion(llvm::StringRef name) const;
-  /// The same for any values, which bodies of known iterations get one after
-  /// the other.
+  /// Like inlineBody, for values of any kind. Loops with a known number of
+  /// iterations emit their body once per iteration with it.
   mlir::FailureOr<llvm::SmallVector<LoweredValue>>
   repeatBody(mlir::Region &body, llvm::ArrayRef<LoweredValue> arguments);
   LoweredValue read(unsigned operand) const;
   void bind(unsigned result, const LoweredValue &value);
   void bindKnown(mlir::Value value, ShapeValue ints);
   const ShapeValue *getKnownValue(mlir::Value value) const;
-  /// Null where the value is no tensor of numbers.
+  /// Null if the value is not a tensor of numbers.
   TensorValue getTensor(mlir::Value value);
-  /// Code that turned out not to be needed. It lives as long as the lowering:
-  /// no other value may get the place of one in it.
+  /// Discards code that turned out not to be needed. It is deleted with the
+  /// lowering only: no other value may get the address of a value in it.
   void discard(std::unique_ptr<mlir::Region> code);
-  /// In how many bodies the node is.
+  /// The number of bodies around the node.
   unsigned getDepth() const;
 
 private:
@@ -139,8 +140,8 @@ struct LoweringRule {
   mlir::LogicalResult (*lower)(NodeLowering &);
 };
 
-/// Computes the node on known integers, if all that it needs is known and its
-/// operator is one that shapes are computed with.
+/// Computes the node on known integers, if all operands that it needs are known
+/// and its operator occurs in computations of shapes.
 bool foldShape(NodeLowering &node);
 
 } // namespace mp

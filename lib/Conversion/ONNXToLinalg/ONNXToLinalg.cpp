@@ -49,8 +49,8 @@ const LoweringRule *findRule(Operation *node) {
 // Operators that are written in others
 //===----------------------------------------------------------------------===//
 
-/// Decomposes and expands nodes until all have a rule. What then has none is
-/// told in one error.
+/// Decomposes and expands nodes until each has a rule. One error lists all
+/// nodes that have none.
 static LogicalResult expandNodes(ModuleOp module, GraphOp graph) {
   NodeBuilder builder(module);
   llvm::MapVector<StringRef, SmallVector<Operation *>> missing;
@@ -126,15 +126,13 @@ private:
   OpBuilder builder;
   Emitter emitter;
   func::FuncOp function;
-  /// Set together: each list that an attribute of the function holds is kept
-  /// for as long as the context.
+  /// They are set together, since the context keeps each list of attributes.
   SmallVector<DictionaryAttr> argumentAttrs, resultAttrs;
 };
 
 } // namespace
 
-/// The name of a symbolic dimension, as the description of an input or output
-/// has it.
+/// The name of a symbolic dimension in the description of an input or output.
 StringAttr ModelLowering::getDimName(unsigned input, unsigned axis) {
   auto list = getYield(graph.getBody())->getAttrOfType<ArrayAttr>(attr::inputs);
   if (!list || input >= list.size())
@@ -149,7 +147,7 @@ StringAttr ModelLowering::getDimName(unsigned input, unsigned axis) {
   return dim ? dim.getAs<StringAttr>("dim_param") : StringAttr();
 }
 
-/// Whether callers have a form for the elements: numbers that fill bytes.
+/// True if callers can pass elements of this type: numbers that fill bytes.
 static bool hasWholeBytes(Type element) {
   Type storage = getStorageType(element);
   return storage &&
@@ -225,8 +223,8 @@ LogicalResult ModelLowering::createFunction() {
   return success();
 }
 
-/// Names of dimensions whose sizes are known to differ: exporters give names
-/// that say nothing. A warning for each.
+/// Warns about names of dimensions whose sizes are known to differ: exporters
+/// may give meaningless names.
 llvm::DenseSet<StringAttr> ModelLowering::findAmbiguousNames() {
   llvm::DenseMap<StringAttr, int64_t> sizes;
   llvm::DenseSet<StringAttr> ambiguous;
@@ -279,7 +277,8 @@ void ModelLowering::bindInputs(GraphLowering &lowering) {
   }
 }
 
-/// With the number of the input that it may be the next state of.
+/// Describes a result. `input` is the number of the input that it may be the
+/// next state of.
 void ModelLowering::describeResult(StringAttr name, const TensorValue &value,
                                    std::optional<unsigned> input) {
   NamedAttrList list;
@@ -313,7 +312,7 @@ void ModelLowering::describeResults(ArrayRef<TensorValue> results) {
   }
 }
 
-/// What nodes write over is the last outputs.
+/// The new values of inputs that nodes write over are the last outputs.
 void ModelLowering::describeUpdates(const GraphLowering &lowering) {
   for (const auto &update : lowering.getUpdates()) {
     StringRef name = getValueName(graph.getBody().getArgument(update.first));

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// QLinearX is X between DequantizeLinear and QuantizeLinear, which one loop
-// does in the end. Products are of integers, and exact.
+// QLinearX becomes X between DequantizeLinear and QuantizeLinear; in the end,
+// one loop computes all three. Products are of integers, and exact.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,14 +24,14 @@ namespace mp {
 // Between integers and floats
 //===----------------------------------------------------------------------===//
 
-/// Operand `index`, with its scale and zero point behind it.
+/// Dequantizes operand `index`; its scale and zero point are the next operands.
 static Value dequantize(NodeDecomposition &node, unsigned index) {
   return node.b.create("DequantizeLinear", {node.in(index), node.in(index + 1),
                                             node.in(index + 2)});
 }
 
-/// `value` by the scale that is operand `scale`, and the zero point behind it,
-/// as integers like those of operand `like`.
+/// Quantizes `value` with operand `scale` and the zero point after it, to the
+/// integer type of operand `like`.
 static Value quantize(NodeDecomposition &node, Value value, unsigned scale,
                       unsigned like) {
   Value zero = node.in(scale + 1);
@@ -40,14 +40,14 @@ static Value quantize(NodeDecomposition &node, Value value, unsigned scale,
   return node.b.create("QuantizeLinear", {value, node.in(scale), zero});
 }
 
-/// The operator that QLinearX is on floats.
+/// The operator on floats that QLinearX corresponds to.
 static StringRef getFloatOp(NodeDecomposition &node) {
   StringRef op = node.getOpType();
   op.consume_front("QLinear");
   return op;
 }
 
-/// The node's own attributes but those in `dropped`.
+/// The node's attributes, except for those in `dropped`.
 static SmallVector<NamedAttribute>
 getAttributes(NodeDecomposition &node, ArrayRef<StringRef> dropped = {}) {
   SmallVector<NamedAttribute> attributes;
@@ -71,7 +71,7 @@ static SmallVector<int64_t> getImageOrder(int64_t rank, bool toLast) {
   return order;
 }
 
-/// Operand 0 with its channels in front, as ONNX has them; null after an error.
+/// Operand 0 with its channels first, as in ONNX; null after an error.
 static Value getImage(NodeDecomposition &node) {
   if (!node.getFlag("channels_last"))
     return node.in(0);
@@ -82,7 +82,7 @@ static Value getImage(NodeDecomposition &node) {
   return {};
 }
 
-/// The result in the order that the operand has.
+/// Restores the operand's order of axes in the result.
 static void replaceImage(NodeDecomposition &node, Value value) {
   if (node.getFlag("channels_last"))
     value = node.b.transpose(
@@ -147,7 +147,7 @@ static LogicalResult poolRule(NodeDecomposition &node) {
 static LogicalResult reduceMeanRule(NodeDecomposition &node) {
   SmallVector<int64_t> axes = node.getInts("axes");
   SmallVector<Value> operands = {dequantize(node, 0)};
-  // Opset 18 made an operand of the attribute.
+  // Opset 18 turned the attribute into an operand.
   bool isOperand = getOpset(node.getNode(), "").value_or(0) >= 18;
   if (isOperand && !axes.empty())
     operands.push_back(node.b.ints(axes));
@@ -160,12 +160,12 @@ static LogicalResult reduceMeanRule(NodeDecomposition &node) {
   return success();
 }
 
-/// Before opset 13 a softmax was of all axes from one on: the same for the
-/// last one.
+/// Before opset 13, a softmax covered all axes from `axis` on, which is the
+/// same for the last axis.
 static LogicalResult softmaxRule(NodeDecomposition &node) {
   std::optional<int64_t> rank = NodeBuilder::getRank(node.in(0));
   int64_t opset = node.getInt("opset", 13);
-  // As the runtime has it, and not its schema.
+  // The default axis follows onnxruntime, not the operator's schema.
   int64_t axis = node.states("axis") ? node.axis() : opset < 13 ? 1 : -1;
   bool isLast = axis == -1 || (rank && axis == *rank - 1);
   if (!isLast && (opset < 13 || getOpset(node.getNode(), "").value_or(0) < 13))
@@ -188,8 +188,8 @@ static Value rescale(NodeDecomposition &node, Value sums, Value scaleA,
   return node.b.mul(node.b.castLike(sums, factor), factor);
 }
 
-/// (a, scale, zero, b, scale, zero, c, y_scale, y_zero); c is of 32 bits, and
-/// the result of floats where there is no scale for it.
+/// (a, scale, zero, b, scale, zero, c, y_scale, y_zero). c has 32 bits; without
+/// y_scale, the result is floats.
 static LogicalResult gemmRule(NodeDecomposition &node) {
   auto operand = [&](unsigned index, StringRef transposes) {
     return node.getFlag(transposes) ? node.b.transpose(node.in(index), {1, 0})

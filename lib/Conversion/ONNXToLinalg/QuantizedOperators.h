@@ -12,8 +12,8 @@
 
 namespace mp {
 
-/// How an operator on quantized values that onnxruntime's quantizer writes is
-/// written in ONNX's own; null if it is none of these.
+/// The decomposition into ONNX operators of an operator on quantized values
+/// that onnxruntime's quantizer writes; null for all others.
 const Decomposition *findQuantizedDecomposition(mlir::Operation *node);
 
 } // namespace mp

@@ -16,7 +16,7 @@ Type getStorageType(Type element) {
     return IntegerType::get(element.getContext(), 8);
   if (auto type = dyn_cast<IntegerType>(element)) {
     unsigned width = type.getWidth();
-    // Narrower ones have a byte each while they are computed with.
+    // Narrower integers take a byte each in computations.
     if (width == 2 || width == 4)
       width = 8;
     if (width != 8 && width != 16 && width != 32 && width != 64)
@@ -68,8 +68,8 @@ Value Scalars::mul(Value x, Value y) {
   return arith::MulIOp::create(b, loc, x, y);
 }
 
-/// Divisors that the processor takes without a trap: 1 in place of 0; and
-/// where the least number is divided by -1, 1, which gives the same bits.
+/// Replaces divisors that trap: 0 becomes 1; -1 for the least number becomes 1,
+/// which gives the same bits.
 static Value guardDivisor(Scalars &s, Value x, Value y, bool isUnsigned) {
   Type type = x.getType();
   Value zero = s.integer(type, 0), one = s.integer(type, 1);
@@ -147,7 +147,7 @@ Value Scalars::exp(Value x) { return math<math::ExpOp>(x); }
 Value Scalars::log(Value x) {
   if (!x.getType().isF32())
     return math<math::LogOp>(x);
-  // Its logarithm takes subnormals for the least normal number.
+  // math.log treats subnormals as the least normal number; scale them first.
   Value isLow = compare(LT, x, like(x, 1.17549435082228750797e-38));
   Value safe = select(isLow, mul(x, like(x, 4294967296.0)), x);
   Value shift = select(isLow, like(x, 22.18070977791824990137), like(x, 0));
@@ -155,8 +155,8 @@ Value Scalars::log(Value x) {
 }
 
 Value Scalars::sigmoid(Value x) {
-  // exp of what is at most 0: 1 / (1 + e) on one side, e / (1 + e) on the
-  // other.
+  // The argument of exp is at most 0: the result is 1 / (1 + e) for x >= 0, e /
+  // (1 + e) otherwise.
   Value e = exp(neg(abs(x)));
   Value one = like(x, 1);
   Value positive = compare(GE, x, like(x, 0));
@@ -170,8 +170,8 @@ Value Scalars::abs(Value x) {
 }
 
 static Value convertToInteger(Scalars &s, Value x, bool toUnsigned, Type type) {
-  // Values out of range, which C++ leaves open, saturate through 64 bits: what
-  // narrower integers then keep are the low bits, as x86 does it.
+  // Values out of range, which are undefined in C++, saturate in 64 bits.
+  // Narrower integers keep the low bits of that, like on x86.
   Type wide = s.b.getI64Type();
   bool isWide = toUnsigned && type.isInteger(64);
   Value low = s.like(x, isWide ? 0 : -9223372036854775808.0);
@@ -194,7 +194,7 @@ static Value convertToInteger(Scalars &s, Value x, bool toUnsigned, Type type) {
   return s.select(isHigh, most, result);
 }
 
-/// The value that the lowest bits of `x`, which has more, stand for.
+/// Wraps `x` to the narrower type `to`: the value of its lowest bits.
 static Value wrap(Scalars &s, Value x, Type to) {
   unsigned have = x.getType().getIntOrFloatBitWidth();
   Value shift = s.integer(x.getType(), have - cast<IntegerType>(to).getWidth());
@@ -224,7 +224,7 @@ Value Scalars::convertWhole(Value x, Type from, Type to) {
     unsigned want = target.getIntOrFloatBitWidth();
     if (have < want)
       return arith::ExtFOp::create(b, loc, target, x);
-    // From f64 to 16 bits, round only once.
+    // Round only once from f64 to 16 bits.
     if (have > want && to != target)
       return arith::ExtFOp::create(
           b, loc, target, arith::TruncFOp::create(b, loc, to, x).getResult());

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What bodies of loops are written in. An element is computed with in a type
-// of its own (`getComputeType`): 16-bit floats as f32, booleans as i1, integers
-// of either sign as signless ones; `isUnsigned` says where the sign matters.
-// Tensors hold storage types: booleans take a byte there.
+// The layer that bodies of loops are emitted through. Elements have a type of
+// their own in computations (`getComputeType`): 16-bit floats are f32, booleans
+// are i1, integers of either sign are signless; `isUnsigned` is passed where
+// the sign matters. Tensors hold storage types, in which a boolean takes a
+// byte.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,13 +49,13 @@ public:
   mlir::Value add(mlir::Value x, mlir::Value y);
   mlir::Value sub(mlir::Value x, mlir::Value y);
   mlir::Value mul(mlir::Value x, mlir::Value y);
-  /// Integers: towards zero; by zero, and the least by -1, give what they give
-  /// on this machine without a trap.
+  /// Integers are divided towards zero. A divisor of 0, and of -1 for the least
+  /// number, is replaced by 1, which does not trap.
   mlir::Value div(mlir::Value x, mlir::Value y, bool isUnsigned = false);
   /// The remainder with the sign of the dividend.
   mlir::Value rem(mlir::Value x, mlir::Value y, bool isUnsigned = false);
   mlir::Value neg(mlir::Value x);
-  /// NaN if one is.
+  /// NaN if an operand is NaN.
   mlir::Value min(mlir::Value x, mlir::Value y, bool isUnsigned = false);
   mlir::Value max(mlir::Value x, mlir::Value y, bool isUnsigned = false);
 
@@ -70,7 +71,7 @@ public:
   template <typename Op> mlir::Value math(mlir::Value x) {
     return Op::create(b, loc, x);
   }
-  /// Also where the result, or the operand, is subnormal.
+  /// Handles subnormal operands and results, too.
   mlir::Value exp(mlir::Value x);
   mlir::Value log(mlir::Value x);
   mlir::Value tanh(mlir::Value x) { return math<mlir::math::TanhOp>(x); }
@@ -79,9 +80,10 @@ public:
   mlir::Value sigmoid(mlir::Value x);
   mlir::Value abs(mlir::Value x);
 
-  /// Between compute types of the ONNX types `from` and `to`, as Cast does.
+  /// Converts between compute types of the ONNX types `from` and `to`, like
+  /// Cast.
   mlir::Value convert(mlir::Value x, mlir::Type from, mlir::Type to);
-  /// From the storage of an ONNX type to its compute type, and back.
+  /// Converts from the storage of an ONNX type to its compute type, and back.
   mlir::Value widen(mlir::Value x, mlir::Type element);
   mlir::Value narrow(mlir::Value x, mlir::Type element);
 

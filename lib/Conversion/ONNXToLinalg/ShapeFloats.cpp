@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Pads that keep a size ("same") are ceil(size / stride) in floats, and scales
-// are quotients of sizes. Where the sizes are constants, so are these: a known
-// value is a float attribute then, rounded as the node would round it. Double
-// has more than twice the bits of float, so that rounding twice is no error.
+// are quotients of sizes. If the sizes are constants, these values are, too: a
+// known value is then a float attribute, rounded as the node would round it.
+// Double has more than twice the bits of float, which makes double rounding
+// exact.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +31,7 @@ static std::optional<double> getFloat(Size size) {
   return number.getValueAsDouble();
 }
 
-/// Null where the result is none that sizes are made of.
+/// Null if the result cannot be used for sizes.
 static Size makeFloat(double value, Type element) {
   if (element.isF32())
     value = static_cast<float>(value);
@@ -44,7 +45,8 @@ static Size makeFloat(double value, Type element) {
 //===----------------------------------------------------------------------===//
 
 static Size castToInteger(NodeLowering &node, double value, IntegerType type) {
-  // Of those that do not fit, each machine makes something else.
+  // The result is unknown for values that do not fit: it depends on the
+  // machine.
   value = std::trunc(value);
   unsigned width = type.getWidth();
   if (width == 1)
@@ -65,7 +67,7 @@ static Size castOne(NodeLowering &node, Size value, Type from, Type to) {
     return makeFloat(*number, to);
   }
   std::optional<int64_t> number = Emitter::getConstant(value);
-  // Those above are not exact in double.
+  // Greater numbers are not exact in double.
   constexpr int64_t most = int64_t(1) << 53;
   if (!number || *number > most || *number < -most)
     return Size();
@@ -146,7 +148,7 @@ static Ints foldNumbers(NodeLowering &node, NumberFn fn) {
   return isWhole ? Ints(std::move(result)) : std::nullopt;
 }
 
-/// Clip by the bounds that there are.
+/// Clips by the bounds that are given.
 static Ints foldClip(NodeLowering &node) {
   const ShapeValue *data = node.getKnown(0);
   if (!data || node.getVersion() < 11)
@@ -185,7 +187,7 @@ Ints foldKnownFloats(NodeLowering &node) {
   StringRef op = node.getOpType();
   if (op == "Cast")
     return foldCast(node);
-  // What is left neither changes the element type nor reads integers.
+  // The other folds neither change the element type nor read integers.
   if (node.inElement(0) != node.outElement())
     return std::nullopt;
   if (FoldFn movement = findShapeMovement(op))

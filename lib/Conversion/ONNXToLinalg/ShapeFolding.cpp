@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Exporters compute shapes by nodes: Shape -> Gather -> Concat -> Reshape, and
-// backward passes the axes of broadcasts. On sizes this is done here, exactly
-// as the nodes would do it; whatever a function below cannot tell is left to
-// the rules.
+// Exporters compute shapes with nodes: Shape -> Gather -> Concat -> Reshape;
+// backward passes compute the axes of broadcasts. This file computes the same
+// on sizes at compile time, exactly as the nodes would. A case that a function
+// below cannot decide is left to the rules.
 //
 //===----------------------------------------------------------------------===//
 
@@ -121,7 +121,8 @@ static Ints foldNonZero(NodeLowering &node) {
 
 using BinaryFn = Size (*)(Emitter &, Size, Size);
 
-/// On constants only: what gives a truth value, or has no simple form.
+/// Folds constants only: for truth values, and operators without a simple form
+/// on sizes.
 template <typename Fn>
 static Size onConstants(Emitter &e, Size x, Size y, Fn fn) {
   auto a = getConstant(x), b = getConstant(y);
@@ -138,7 +139,8 @@ static BinaryFn getBinary(StringRef op) {
       .Case("Div",
             [](Emitter &e, Size x, Size y) {
               auto number = getConstant(x), divisor = getConstant(y);
-              // Towards zero, where a negative number is possible.
+              // The quotient is rounded towards zero if a number may be
+              // negative.
               if (number && divisor && *divisor && *divisor != -1)
                 return e.size(*number / *divisor);
               if (!number && divisor && *divisor > 0)
@@ -154,7 +156,7 @@ static BinaryFn getBinary(StringRef op) {
             })
       .Case("Equal",
             [](Emitter &e, Size x, Size y) {
-              // What is the same value needs not be known.
+              // Identical values are equal even if they are unknown.
               return x == y ? e.size(1)
                             : onConstants(e, x, y, std::equal_to<int64_t>());
             })
@@ -185,8 +187,8 @@ static BinaryFn getBinary(StringRef op) {
       .Default(nullptr);
 }
 
-/// Whether a value is one that `element` holds: others wrap around. Sizes that
-/// are computed are int64.
+/// True if `element` can hold the value; others wrap around. Computed sizes are
+/// int64.
 static bool fits(Size value, Type element) {
   unsigned width = element.getIntOrFloatBitWidth();
   if (width == 64 || (width == 1 && getConstant(value)))
@@ -197,7 +199,8 @@ static bool fits(Size value, Type element) {
                         : llvm::isIntN(width, *number));
 }
 
-/// Of unsigned ones of 64 bits, not all are what they seem.
+/// True if known values of this type compare like int64. Large uint64 values do
+/// not.
 static bool isOrdered(Type element) {
   return isa_and_nonnull<IntegerType>(element) &&
          !element.isUnsignedInteger(64);

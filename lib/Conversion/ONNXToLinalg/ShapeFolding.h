@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the folds of ShapeFolding.cpp and ShapeMovement.cpp have in common.
+// Common functions of the folds in ShapeFolding.cpp and ShapeMovement.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,21 +17,20 @@
 
 namespace mp {
 
-/// Absent where an operand is not known, or the node is one that the rules
-/// should refuse.
+/// Absent if an operand is not known, or if the rules should refuse the node.
 using Ints = std::optional<ShapeValue>;
-/// What a node computes on known integers.
+/// Computes a node's results from known integers.
 using FoldFn = Ints (*)(NodeLowering &);
 
-/// The number of elements; absent where it is more than `maxShapeElements`, or
-/// the shape is none.
+/// The number of elements; absent if it exceeds `maxShapeElements` or the shape
+/// is invalid.
 std::optional<int64_t> countKnown(llvm::ArrayRef<int64_t> shape);
 
 /// `axis` in [0, rank); absent if it is not.
 std::optional<int64_t> normalizeAxis(int64_t axis, int64_t rank);
 
-/// The axes in the attribute `axes`, or in operand `operand` since it became
-/// one, wrapped and sorted. Empty if there are none; absent if they are not
+/// The axes of the attribute `axes`, or of operand `operand` in newer opsets,
+/// wrapped and sorted. Empty if they are not given; absent if they are not
 /// constant.
 std::optional<llvm::SmallVector<int64_t>>
 getKnownAxes(NodeLowering &node, unsigned operand, int64_t rank);
@@ -46,19 +45,20 @@ bool forEachIndex(llvm::ArrayRef<int64_t> shape,
 int64_t getPlace(llvm::ArrayRef<int64_t> indices,
                  llvm::ArrayRef<int64_t> shape);
 
-/// The shape that those of the operands give together.
+/// The shape of the operands when broadcast together.
 std::optional<llvm::SmallVector<int64_t>>
 broadcastKnown(llvm::ArrayRef<const ShapeValue *> operands);
 
 /// Floats in which sizes are computed.
 bool isKnownFloat(mlir::Type element);
-/// Whether operand 0 or result 0 is one of these: for `foldKnownFloats`.
+/// True if operand 0 or result 0 has such a type, which `foldKnownFloats`
+/// needs.
 bool foldsFloats(NodeLowering &node);
 Ints foldKnownFloats(NodeLowering &node);
 
-/// The fold of an operator that moves data; null if there is none.
+/// The fold of an operator that moves data, or null.
 FoldFn findShapeMovement(llvm::StringRef op);
-/// Split, which has several results. False if they are not known.
+/// Folds Split, which has several results. False if they are not known.
 bool foldKnownSplit(NodeLowering &node);
 
 } // namespace mp

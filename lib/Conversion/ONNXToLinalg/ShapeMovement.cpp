@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Of integers of any rank: torch's exporters turn pads around by Reshape to
-// pairs, Slice with a step of -1 and Transpose.
+// Folds that move integers of any rank: torch's exporters reverse pads by a
+// Reshape to pairs, a Slice with a step of -1 and a Transpose.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ namespace mp {
 //===----------------------------------------------------------------------===//
 
 std::optional<int64_t> countKnown(ArrayRef<int64_t> shape) {
-  // With a size of none the others may be any.
+  // With a size of 0, the others may have any value.
   if (llvm::any_of(shape, [](int64_t extent) { return extent < 0; }))
     return std::nullopt;
   if (llvm::is_contained(shape, 0))
@@ -106,8 +106,8 @@ broadcastKnown(ArrayRef<const ShapeValue *> operands) {
   return shape;
 }
 
-/// The elements of `data` at the places that `getSource` tells; absent where
-/// it gives a place that is none.
+/// The elements of `data` at the positions that `getSource` returns; absent if
+/// a position is outside of `data`.
 static Ints
 takePlaces(const ShapeValue &data, ArrayRef<int64_t> shape,
            llvm::function_ref<int64_t(ArrayRef<int64_t>)> getSource) {
@@ -327,7 +327,7 @@ static Ints foldConcat(NodeLowering &node) {
   if (!axis)
     return std::nullopt;
   shape[*axis] = 0;
-  // The elements of all parts, one behind the other, and where they begin.
+  // The concatenated elements of all parts, and where each part begins.
   ShapeValue all;
   SmallVector<int64_t> begins, firsts;
   for (const ShapeValue *part : parts) {
@@ -355,7 +355,7 @@ static Ints foldConcat(NodeLowering &node) {
 
 namespace {
 
-/// What Slice takes of an axis.
+/// The range that Slice takes of an axis.
 struct KnownRange {
   int64_t start = 0, step = 1, count = 0;
 };
@@ -470,7 +470,7 @@ bool foldKnownSplit(NodeLowering &node) {
   auto parts = axis ? getParts(node, data->shape[*axis]) : std::nullopt;
   if (!parts)
     return false;
-  // The results are set when all are known.
+  // The results are set once all are known.
   SmallVector<ShapeValue> results;
   int64_t begin = 0;
   for (int64_t part : *parts) {

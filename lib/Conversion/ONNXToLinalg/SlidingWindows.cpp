@@ -45,7 +45,8 @@ collectConstants(const SlidingWindows &windows, Size SlidingAxis::*field) {
 /// Steps and pads beyond this would make sizes overflow.
 static constexpr int64_t maxCells = int64_t(1) << 31;
 
-/// A list of `count` integers in [least, maxCells], or all `byDefault`.
+/// Reads a list of `count` integers in [least, maxCells]; all are `byDefault`
+/// if it is absent.
 static FailureOr<SmallVector<int64_t>> readList(NodeLowering &node,
                                                 StringRef name, size_t count,
                                                 int64_t least,
@@ -97,7 +98,7 @@ static void setPads(Emitter &e, SlidingAxis &axis, Size total,
   axis.end = oddInFront ? less : more;
 }
 
-/// As many windows as fit between the pads.
+/// Counts the windows that fit between the pads.
 static LogicalResult countWindows(NodeLowering &node, SlidingAxis &axis,
                                   bool roundsUp) {
   Emitter &e = node.e;
@@ -116,7 +117,7 @@ static LogicalResult countWindows(NodeLowering &node, SlidingAxis &axis,
     axis.count = e.add(e.floorDiv(rest, stride), e.size(1));
     return success();
   }
-  // None begins in the pad behind.
+  // No window begins in the pad after the image.
   Size most = e.ceilDiv(e.add(axis.begin, axis.image), stride);
   axis.count = e.min(e.add(e.ceilDiv(rest, stride), e.size(1)), most);
   return success();
@@ -136,7 +137,7 @@ FailureOr<SlidingWindows> readSlidingWindows(NodeLowering &node,
     if (mode == "VALID")
       axis.begin = axis.end = e.size(0);
     if (mode.starts_with("SAME")) {
-      // As many windows as strides that the image has begun.
+      // There is one window for each stride that the image begins.
       axis.count = e.ceilDiv(axis.image, e.size(axis.stride));
       Size total = e.sub(axis.getExtent(e), axis.image);
       if (axis.stride == 1)
@@ -229,7 +230,7 @@ AffineMap getWindowMap(MLIRContext *context, const SlidingWindows &windows) {
   return AffineMap::get(2 + 2 * rank, 0, exprs, context);
 }
 
-/// Cells of a window up to which they are written out one by one.
+/// Up to this number of cells, those of a window are written out one by one.
 constexpr int64_t maxWrittenOut = 16;
 
 SmallVector<TensorValue> sliceCells(Emitter &e, TensorValue image,
@@ -270,7 +271,7 @@ static TensorValue reduceByLoops(Emitter &e, TensorValue image,
   Type type = init.getType();
   Value start = tensor::EmptyOp::create(e.b, e.loc, sizes, type);
   start = linalg::FillOp::create(e.b, e.loc, init, start).getResult(0);
-  // Only its sizes are used: those of the loops over a window.
+  // An operand that only gives the sizes of the loops over a window.
   Value window = tensor::EmptyOp::create(
       e.b, e.loc, collect(windows, &SlidingAxis::kernel), e.b.getI8Type());
   SmallVector<AffineExpr> outer, inner;

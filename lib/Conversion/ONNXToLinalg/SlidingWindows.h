@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What convolutions and pools share: windows of `kernel` cells, `dilation`
-// apart, at every `stride`-th place of an image with pads around it.
+// Windows of convolutions and pools: `kernel` cells, `dilation` apart, at every
+// `stride`-th place of an image with pads around it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,44 +20,46 @@ namespace mp {
 /// Along one spatial axis.
 struct SlidingAxis {
   int64_t stride = 1, dilation = 1;
-  /// Cells of the image and of a window.
+  /// The numbers of cells of the image and of a window.
   Size image, kernel;
-  /// Pads in front of the image and behind it.
+  /// The pads before and after the image.
   Size begin, end;
-  /// How many windows there are; with `roundsUp`, the last may overhang.
+  /// The number of windows; with `roundsUp`, the last may overhang.
   Size count;
   bool roundsUp = false;
 
-  /// From a window's first cell to behind its last one.
+  /// The number of cells from a window's first to its last one.
   Size getSpan(Emitter &e) const;
-  /// From the first cell of the first window to behind the last of the last.
+  /// The number of cells from the first one of the first window to the last one
+  /// of the last window.
   Size getExtent(Emitter &e) const;
-  /// Whether windows are known to lie in the image, without any pads.
+  /// True if all windows are known to lie in the image, without any pads.
   bool isInside(Emitter &e) const;
 };
 
 using SlidingWindows = llvm::SmallVector<SlidingAxis>;
 
-/// Reads strides, dilations, pads and auto_pad, and counts the windows; with
-/// `roundsUp` (ceil_mode) also one that begins in the image and ends behind it.
+/// Reads strides, dilations, pads and auto_pad, and counts the windows. With
+/// `roundsUp` (ceil_mode), a window that begins in the image and ends after it
+/// counts, too.
 mlir::FailureOr<SlidingWindows> readSlidingWindows(NodeLowering &node,
                                                    llvm::ArrayRef<Size> image,
                                                    llvm::ArrayRef<Size> kernel,
                                                    bool roundsUp = false);
 
-/// The same of a ConvTranspose, whose operand has a cell for each window
+/// The same for a ConvTranspose, whose operand has a cell for each window
 /// (`count`): the image is its result.
 mlir::FailureOr<SlidingWindows>
 readTransposedWindows(NodeLowering &node, llvm::ArrayRef<Size> count,
                       llvm::ArrayRef<Size> kernel);
 
-/// One field of all axes.
+/// One field for all axes.
 Sizes collect(const SlidingWindows &windows, Size SlidingAxis::*field);
 /// The same if all are constants.
 std::optional<llvm::SmallVector<int64_t>>
 collectConstants(const SlidingWindows &windows, Size SlidingAxis::*field);
 
-/// `image` (N x C x sizes) with cells of `value` (a compute value) around it:
+/// Surrounds `image` (N x C x sizes) with cells of `value` (a compute value):
 /// all windows lie inside, and begin at multiples of their strides.
 TensorValue padForWindows(Emitter &e, TensorValue image,
                           const SlidingWindows &windows, mlir::Value value);
@@ -74,10 +76,10 @@ TensorValue reduceWindows(
 llvm::SmallVector<TensorValue> sliceCells(Emitter &e, TensorValue image,
                                           const SlidingWindows &windows);
 
-/// Where the greatest of each window is, of equal ones the first: positions in
-/// the whole of `image`, of which spatial axes count from the last to the first
-/// if `isColumnMajor`. `padded` has the lowest value around it, `greatest` is
-/// NaN where a window has one.
+/// The position of the greatest cell of each window; of equal ones, the first.
+/// Positions are indices into the whole of `image`; spatial axes count from the
+/// last to the first if `isColumnMajor`. `padded` has the lowest value around
+/// it, `greatest` is NaN for windows that have a NaN.
 TensorValue findMaxIndices(Emitter &e, TensorValue image, TensorValue padded,
                            TensorValue greatest, const SlidingWindows &windows,
                            bool isColumnMajor);

@@ -12,15 +12,15 @@
 
 namespace mp {
 
-/// Whether the thing with index x (an index in [0, count)) goes before that
-/// with index y, as i1. Any answer is safe.
+/// Returns an i1 that is true if item x (an index in [0, count)) goes before
+/// item y. Any answer is safe.
 using BeforeFn = llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)>;
 
-/// The indices in [0, count), int64, in the order of `before`; of equal things
-/// the least first. A merge sort from the bottom up.
+/// The indices in [0, count), int64, in the order of `before`; ties are ordered
+/// by index. A bottom-up merge sort.
 TensorValue sortIndices(Emitter &e, Size count, BeforeFn before);
 
-/// x < y for elements of which NaN is the greatest.
+/// x < y for elements, where NaN is the greatest.
 mlir::Value isLess(Scalars &s, mlir::Value x, mlir::Value y, bool isUnsigned);
 
 } // namespace mp

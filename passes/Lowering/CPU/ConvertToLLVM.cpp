@@ -54,7 +54,7 @@ private:
 
 } // namespace
 
-/// Functions that have no form in LLVM, or a slow one.
+/// Expands functions that have no form in LLVM, or a slow one.
 LogicalResult ConvertToLLVM::expand() {
   RewritePatternSet patterns(&getContext());
   populateBFloat16Patterns(patterns);
@@ -65,7 +65,8 @@ LogicalResult ConvertToLLVM::expand() {
   vector::populateVectorMaskOpLoweringPatterns(patterns);
   Target target = Target::get(getOperation());
   populateExponentialPattern(patterns, target.isa == InstructionSet::AVX512);
-  // Polynomials are f32; sines lose their arguments beyond some thousands.
+  // Polynomials are f32; sines are inaccurate for arguments beyond some
+  // thousands.
   populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
     return name == math::LogOp::getOperationName() ||
            name == math::TanhOp::getOperationName() ||
@@ -91,7 +92,8 @@ LogicalResult ConvertToLLVM::convert() {
   SymbolTableCollection symbols;
   populateFuncToLLVMConversionPatterns(converter, patterns, &symbols);
   index::populateIndexToLLVMConversionPatterns(converter, patterns);
-  // What LLVM has is vectorized and inlined: calls of libm are the last resort.
+  // LLVM's intrinsics are preferred, since they are vectorized and inlined;
+  // calls of libm are the last resort.
   populateMathToLLVMConversionPatterns(converter, patterns,
                                        /*approximateLog1p=*/false,
                                        /*benefit=*/2);
@@ -104,7 +106,8 @@ LogicalResult ConvertToLLVM::convert() {
   return applyFullConversion(getOperation(), target, std::move(patterns));
 }
 
-/// What outlining knows of pointers: nothing else reaches what they point to.
+/// Marks the pointers that outlining knows to be exclusive: no other pointer
+/// reaches their memory.
 static void markExclusive(LLVM::LLVMFuncOp function) {
   auto positions = function->getAttrOfType<DenseI64ArrayAttr>(mark::exclusive);
   if (!positions)
@@ -115,8 +118,9 @@ static void markExclusive(LLVM::LLVMFuncOp function) {
                         UnitAttr::get(function.getContext()));
 }
 
-/// Where the processor has no registers of the type, LLVM moves lanes of bf16
-/// as f32: the conversions are calls of functions that libraries may lack.
+/// Moves bf16 lanes as integers. If the processor has no registers of the type,
+/// LLVM would move them as f32, with conversions that are calls of functions
+/// that libraries may lack.
 static void moveAsIntegers(Operation *op) {
   if (!isa<LLVM::ExtractElementOp, LLVM::InsertElementOp, LLVM::MaskedLoadOp,
            LLVM::MaskedStoreOp, LLVM::ShuffleVectorOp, LLVM::masked_scatter>(

@@ -50,7 +50,7 @@ class SelectStrategy : public impl::SelectStrategyBase<SelectStrategy> {
     return success();
   }
 
-  /// The options beat what the target says.
+  /// Options take precedence over the target's numbers.
   TargetNumbers getTargetNumbers(const Target &target) const {
     TargetNumbers numbers = getNumbers(target);
     auto set = [](int64_t &value, int64_t wanted) {

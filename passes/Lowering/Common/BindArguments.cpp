@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A compiled model is called with two arrays. Outputs of known size are given
-// their memory before they are computed, so that bufferization can have them
-// computed there; a state that may be updated in place gets that of its input.
+// A compiled model is called with two arrays. Outputs of known size get their
+// memory before they are computed, which lets bufferization compute them in
+// place. A state that may be updated in place gets the memory of its input.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,7 +48,7 @@ private:
   struct State {
     Value value;
     unsigned input;
-    /// It is computed in the input's memory.
+    /// True if it is computed in the input's memory.
     bool isDirect = true;
   };
 
@@ -61,7 +61,7 @@ private:
   DictionaryAttr describe(DictionaryAttr attributes, Type type);
 
   Value inputs, outputs;
-  /// Of the arguments.
+  /// One entry per argument.
   SmallVector<Value> memrefs, tensors;
   SmallVector<State> states;
 };
@@ -73,7 +73,7 @@ static MemRefType getMemRefType(Type tensor) {
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
-/// What the tool has to know of a value, with its type.
+/// The attributes of a value that the tool needs, including its type.
 DictionaryAttr BindArguments::describe(DictionaryAttr attributes, Type type) {
   Builder builder(&getContext());
   SmallVector<NamedAttribute> result(attributes.begin(), attributes.end());
@@ -89,7 +89,7 @@ static Value computeThere(OpBuilder &b, Value value, Value there) {
       ->getResult(0);
 }
 
-/// True if `value` is, or is a part of, what another input holds.
+/// True if `value` is another input or a part of one.
 static bool isOfOtherInput(Value value, Value own) {
   while (Operation *op = value.getDefiningOp()) {
     if (!isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
@@ -100,8 +100,8 @@ static bool isOfOtherInput(Value value, Value own) {
   return value != own && value.getDefiningOp<bufferization::ToTensorOp>();
 }
 
-/// Inputs are read at any time, so they are writable only where they are
-/// states that this call replaces.
+/// Inputs may be read at any time: they are writable only if they are states
+/// that this call replaces.
 void BindArguments::bindArguments(func::FuncOp main) {
   OpBuilder builder(&main.getBody().front(), main.getBody().front().begin());
   Location loc = main.getLoc();
@@ -153,8 +153,7 @@ void BindArguments::bindArguments(func::FuncOp main) {
                           attributes.getArrayAttr(constantList));
 }
 
-/// The memory of output `index`: memory of a known size is there from the
-/// beginning on.
+/// The memory of output `index`. Memory of a known size exists from the start.
 Value BindArguments::getMemory(OpBuilder &early, OpBuilder &late, Value value,
                                unsigned index) {
   MemRefType type = getMemRefType(value.getType());
@@ -173,9 +172,9 @@ static Value copy(OpBuilder &b, Value value) {
       value);
 }
 
-/// Copies results that branches or iterations have made one buffer of: only one
-/// of them could be computed where it goes, and bufferization refuses to choose
-/// it. States are copied, too, that another input holds.
+/// Copies results that branches or iterations have put into one buffer: only
+/// one of them could be computed in place, and bufferization does not choose.
+/// States that are held by another input are copied, too.
 void BindArguments::separate(OpBuilder &late, MutableArrayRef<Output> results) {
   SharedTensors shared(getOperation().lookupSymbol<func::FuncOp>("main"));
   llvm::DenseMap<const void *, unsigned> members;
@@ -221,8 +220,8 @@ void BindArguments::bindValues(OpBuilder &late,
         state.isDirect ? computeThere(late, state.value, tensors[state.input])
                        : state.value,
         memrefs[state.input]);
-  // Values written where the analysis does not look, states last: until then
-  // others may read what they were.
+  // These writes are outside of the analysis. States come last: until then,
+  // other values may read the old ones.
   for (auto [value, memref] : plain)
     bufferization::MaterializeInDestinationOp::create(
         late, loc, TypeRange(), value, memref, /*restrict=*/true,

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Takes the place of MLIR's optimize-allocation-liveness, which numbers the ops
-// of a block again after each move: in a long model that is a square of its
-// length.
+// Replaces MLIR's optimize-allocation-liveness, which renumbers the ops of a
+// block after each move: a quadratic cost in long models.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,13 +33,13 @@ private:
   Operation *findLastUser(memref::AllocOp alloc, memref::DeallocOp dealloc,
                           const BufferViewFlowAnalysis::ValueSetT &aliases);
 
-  /// Of each op, as they stood before any was moved.
+  /// The position of each op before any op was moved.
   llvm::DenseMap<Operation *, unsigned> positions;
 };
 
 } // namespace
 
-/// The only one that frees the memory; it is in the same block.
+/// The dealloc of the memory, if there is only one and it is in the same block.
 static memref::DeallocOp findDealloc(memref::AllocOp alloc) {
   memref::DeallocOp result;
   for (Operation *user : alloc->getUsers())
@@ -52,8 +51,8 @@ static memref::DeallocOp findDealloc(memref::AllocOp alloc) {
   return result;
 }
 
-/// The last op of the block that uses the memory, or has a user in it; null
-/// where that cannot be said.
+/// The last op of the block that uses the memory, or contains a user; null if
+/// it is unknown.
 Operation *
 FreeEarly::findLastUser(memref::AllocOp alloc, memref::DeallocOp dealloc,
                         const BufferViewFlowAnalysis::ValueSetT &aliases) {
@@ -63,7 +62,7 @@ FreeEarly::findLastUser(memref::AllocOp alloc, memref::DeallocOp dealloc,
       if (user == dealloc)
         continue;
       Operation *own = alloc->getBlock()->findAncestorOpInBlock(*user);
-      // What is moved itself marks no place.
+      // Another dealloc is moved itself and cannot mark a position.
       if (!own || isa<memref::DeallocOp>(own))
         return nullptr;
       if (!last || positions.lookup(last) < positions.lookup(own))

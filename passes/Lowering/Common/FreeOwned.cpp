@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Stands in front of MLIR's buffer-deallocation-simplification, which compares
-// all that one op frees with each other: in a long model that is a square of
-// its length. What was allocated twice needs no comparison.
+// Runs before MLIR's buffer-deallocation-simplification, which compares all
+// memory that one op frees pairwise: a quadratic cost in long models. Memory of
+// two different allocations needs no comparison.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,8 @@ struct FreeOwned : public mp::impl::FreeOwnedBase<FreeOwned> {
 
 } // namespace
 
-/// Frees allocations, each once and in any case, and keeps none of them.
+/// True if the op frees allocations, each once and unconditionally, and retains
+/// none.
 static bool isOwned(bufferization::DeallocOp op) {
   llvm::SmallPtrSet<Operation *, 16> allocs;
   return op.getRetained().empty() &&

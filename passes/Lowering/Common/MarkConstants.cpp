@@ -21,8 +21,8 @@ namespace mp {
 using namespace mlir;
 using namespace mp;
 
-/// Whether a memref's content is the same in all calls: it is memory of a
-/// constant, and its type says where in there.
+/// True if a memref's content is the same in all calls: it is memory of a
+/// constant, and its type has the offset and strides.
 static bool isConstant(Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   SmallVector<int64_t> strides;

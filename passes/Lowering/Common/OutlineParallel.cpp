@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Constants move into the function, everything else is captured: loops of
-// equal layers become one function, which is compiled once. Of memory whose
-// type says all, the pointer is captured; sizes that no loop in the function
-// ends with are not in it, so that loops for other sizes become the same
+// Constants move into the function, everything else is captured: loops of equal
+// layers become one function, which is compiled once. If a memref's type is
+// fully static, only its pointer is captured. Sizes that do not bound a loop in
+// the function are not part of it, which lets loops for other sizes share the
 // function.
 //
 //===----------------------------------------------------------------------===//
@@ -78,8 +78,8 @@ static void convertParallel(scf::ParallelOp loop) {
   loop.erase();
 }
 
-/// Where the pointers to the elements are among the arguments that memrefs and
-/// numbers become, of those captures that nothing else reaches.
+/// Positions of the element pointers of captures that no other capture aliases,
+/// among the arguments that memrefs and numbers are lowered to.
 static SmallVector<int64_t> getExclusive(ArrayRef<Value> captures) {
   llvm::DenseMap<Value, unsigned> uses;
   for (Value capture : captures)
@@ -104,8 +104,8 @@ static SmallVector<int64_t> getExclusive(ArrayRef<Value> captures) {
 /// Bytes of temporaries that a body may have on its stack.
 constexpr int64_t maxStackBytes = 262144;
 
-/// Temporaries of an iteration, once for all of them: on the stack, or where
-/// they are big allocated at the function's begin.
+/// Allocates the temporaries of an iteration once for all iterations: on the
+/// stack, or, if they are big, at the beginning of the function.
 static void hoistTemporaries(func::FuncOp function) {
   SmallVector<memref::AllocOp> allocs;
   function.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
@@ -137,8 +137,8 @@ static void hoistTemporaries(func::FuncOp function) {
 // Sizes that a body does not need
 //===----------------------------------------------------------------------===//
 
-/// The types of `value` and of what is a view of it, where it is of `type`.
-/// Fails where somebody needs to know more of it.
+/// Collects the types of `value`, which gets `type`, and of all views of it.
+/// Fails if a user needs more than that type has.
 static LogicalResult
 findTypes(Value value, MemRefType type,
           SmallVectorImpl<std::pair<Value, MemRefType>> &types) {
@@ -163,8 +163,8 @@ findTypes(Value value, MemRefType type,
   return success();
 }
 
-/// The last axis along which the function's range goes, whoever uses `memory`;
-/// -1 if there is none.
+/// The last axis that all users of `memory` index by the function's range; -1
+/// if there is no such axis.
 static int64_t findRangeAxis(Value memory, Value begin) {
   auto isOfRange = [&](Value index) {
     auto argument = dyn_cast<BlockArgument>(index);
@@ -190,14 +190,15 @@ static int64_t findRangeAxis(Value memory, Value begin) {
 }
 
 /// The least distance between rows, in elements, that becomes an argument.
-/// LLVM's costs tell shorter ones from one that is not known, but not these.
+/// LLVM's cost model treats shorter known distances differently from unknown
+/// ones, but not these.
 constexpr int64_t minDistance = 64;
 
-/// Makes the sizes of `memory` unknown, which a body has as `cast` says, where
-/// all of its users can do without; and with the size of the axis along which
-/// ranges go the distances that are multiples of it, which become arguments.
-/// Nothing goes along an axis of one element: any distance does for it. Adds
-/// the values of the arguments.
+/// Makes the sizes of `memory`, which `cast` gives the body, unknown if all of
+/// its users permit that. Distances that are multiples of the size of the
+/// ranges' axis become arguments with it. An axis of one element is never
+/// stepped along and may have any distance. Appends the values of the arguments
+/// to `distances`.
 static void forgetSizes(func::FuncOp function, memref::ReinterpretCastOp cast,
                         SmallVectorImpl<int64_t> &distances) {
   MemRefType known = cast.getType();
@@ -230,7 +231,7 @@ static void forgetSizes(func::FuncOp function, memref::ReinterpretCastOp cast,
   }
   OpBuilder b(cast);
   Location loc = cast.getLoc();
-  // Nobody asks for them; accesses are within what the model has.
+  // The sizes are not read; accesses are within the model's sizes.
   Value size = arith::ConstantIndexOp::create(b, loc, INT32_MAX);
   SmallVector<OpFoldResult> mixedSizes(known.getRank(), size), mixedStrides;
   llvm::SmallDenseMap<int64_t, Value> arguments;
@@ -256,7 +257,7 @@ static void forgetSizes(func::FuncOp function, memref::ReinterpretCastOp cast,
   cast.erase();
 }
 
-/// A memref as it was captured, of the pointer that is handed over.
+/// Makes a memref of the captured type from the passed pointer.
 static memref::ReinterpretCastOp describe(OpBuilder &b, Value pointer,
                                           MemRefType type) {
   auto [strides, offset] = type.getStridesAndOffset();
@@ -306,8 +307,8 @@ func::FuncOp OutlineParallel::makeFunction(runtime::ParallelOp loop,
   for (memref::ReinterpretCastOp cast : known)
     forgetSizes(function, cast, distances);
   function.setFunctionType(b.getFunctionType(entry->getArgumentTypes(), {}));
-  // A loop may go along an axis with such a distance: it is not 1, for which
-  // LLVM would make code of its own, and sums in another order.
+  // A loop may step by such a distance. It is not 1, for which LLVM would make
+  // special code with sums in another order.
   auto range = LLVM::ConstantRangeAttr::get(
       &getContext(), llvm::APInt(64, minDistance), llvm::APInt(64, INT64_MAX));
   unsigned end = entry->getNumArguments() - 2;

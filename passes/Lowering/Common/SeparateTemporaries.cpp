@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Equal empty tensors are one value after common subexpressions are eliminated,
-// and would be one buffer, that lives from the first use to the last although
-// nothing is in it for most of the time. Who uses memory when is for
-// mp-plan-memory to decide, which needs to know when each use begins and ends.
+// CSE merges equal empty tensors into one value. That value would become one
+// buffer that lives from the first use to the last, although it is empty most
+// of the time. mp-plan-memory decides which values share memory; for that, it
+// must know when each use begins and ends.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,8 @@ struct SeparateTemporaries
     getOperation()->walk([&](tensor::EmptyOp op) { empties.push_back(op); });
     for (tensor::EmptyOp op : empties) {
       for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
-        // Not in loops: their memory would be allocated in each round.
+        // The copies are made outside of loops: inside, memory would be
+        // allocated in each iteration.
         OpBuilder b(op->getBlock()->findAncestorOpInBlock(*use.getOwner()));
         use.set(b.clone(*op)->getResult(0));
       }

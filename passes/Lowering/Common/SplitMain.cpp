@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is left of a model's layers in `main` is a list of launches and calls.
-// LLVM's time for one block grows with the square of its length, since places
-// in memory are known from its begin to its end. So the list is cut, and each
-// part computes for itself where its memory is.
+// At this point, the layers of a model are a list of launches and calls in
+// `main`. LLVM's time for one block grows with the square of its length, since
+// addresses are live from its beginning to its end. This pass cuts the list,
+// and each part recomputes its addresses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,7 @@ using namespace mp;
 
 namespace {
 
-/// Ops that follow each other, but for places in memory between them.
+/// Consecutive ops, except for address computations between them.
 using Part = SmallVector<Operation *>;
 
 struct SplitMain : public mp::impl::SplitMainBase<SplitMain> {
@@ -49,7 +49,7 @@ private:
   unsigned numFunctions = 0;
 };
 
-/// Brings into a function what its ops use.
+/// Brings the values that its ops use into a function.
 class Body {
 public:
   Body(const Part &part, Block *entry)
@@ -57,11 +57,11 @@ public:
         b(OpBuilder::atBlockEnd(entry)) {}
 
   void take(Operation *op);
-  /// Of the operations that were taken, what others use.
+  /// The results of the part's operations that other operations use.
   SmallVector<Value> findResults(const Part &part);
 
   IRMapping mapping;
-  /// What the function is called with.
+  /// The operands of the call of the function.
   SmallVector<Value> arguments;
 
 private:
@@ -74,8 +74,8 @@ private:
 
 } // namespace
 
-/// Whether `op` says where memory is, or how big: it can be done again wherever
-/// its operands are known.
+/// True if `op` only computes the location or size of memory: it can be
+/// repeated wherever its operands are known.
 static bool isPlace(Operation *op) {
   return op->getNumRegions() == 0 && isPure(op) &&
          llvm::all_of(op->getResultTypes(), [](Type type) {
@@ -88,14 +88,14 @@ static bool isRepeated(Operation *op) {
   return op->hasTrait<OpTrait::ConstantLike>() || isPlace(op);
 }
 
-/// What `op` and the ops inside of it use from outside.
+/// Collects the outside values that `op` and the ops inside it use.
 static void findUsed(Operation *op, llvm::SetVector<Value> &used) {
   used.insert(op->operand_begin(), op->operand_end());
   for (Region &region : op->getRegions())
     getUsedValuesDefinedAbove(region, used);
 }
 
-/// Brings a value, and what it is computed of.
+/// Brings a value and the ops that it is computed by.
 void Body::bring(Value value) {
   rematerialize(b, mapping, value, [&](Value next) -> Value {
     Operation *op = next.getDefiningOp();
@@ -126,7 +126,7 @@ SmallVector<Value> Body::findResults(const Part &part) {
   return results;
 }
 
-/// What stays: memory that is allocated, and places.
+/// Allocations and address computations stay in the main function.
 SmallVector<Part> SplitMain::findParts(Block &block) {
   SmallVector<Part> parts(1);
   for (Operation &op : block.without_terminator()) {
@@ -159,8 +159,8 @@ void SplitMain::outline(const Part &part) {
   func::ReturnOp::create(b, loc, returned);
   function.setFunctionType(b.getFunctionType(entry->getArgumentTypes(),
                                              ValueRange(returned).getTypes()));
-  // What the part is called with is there before its first op; places that
-  // depend on its results are behind it.
+  // The call's operands are defined before the part's first op; address
+  // computations that depend on its results come after it.
   b.setInsertionPoint(part.front());
   auto call = func::CallOp::create(b, loc, function, body.arguments);
   for (auto [result, value] : llvm::zip_equal(results, call.getResults()))
@@ -170,7 +170,7 @@ void SplitMain::outline(const Part &part) {
 }
 
 /// An output of known size has its memory once `runtime.output` has run; from
-/// then on each function finds it among the outputs, as it does inputs.
+/// then on, each function finds it among the outputs, like an input.
 static void findOutputsAgain(Block &block) {
   for (auto output : block.getOps<runtime::OutputOp>()) {
     auto type = cast<MemRefType>(output.getType());

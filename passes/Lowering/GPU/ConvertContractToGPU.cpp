@@ -48,7 +48,7 @@ class ConvertContractToGPU
   }
 
 private:
-  /// Kernels see their operands' memory, and constants.
+  /// Kernels see the memory of their operands, and constants.
   static LogicalResult verifyEpilogue(kernel::ContractOp op) {
     Block &body = op.getEpilogue().front();
     for (Operation &inner : body)

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// MLIR's pass of this kind makes calls of libdevice of LLVM's intrinsics, for
-// most of which NVPTX has instructions.
+// MLIR's own pass turns LLVM's intrinsics into calls of libdevice, although
+// NVPTX has instructions for most of them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -36,7 +36,7 @@ struct ConvertKernelsToROCDL
 };
 } // namespace
 
-/// What only other devices have, and functions of a library that nobody links.
+/// Refuses ops of other devices, and functions of a library that is not linked.
 static LogicalResult refuseForeign(gpu::GPUModuleOp kernels, StringRef chip) {
   bool isFine = true;
   kernels.walk([&](Operation *op) {
@@ -55,7 +55,7 @@ static LogicalResult refuseForeign(gpu::GPUModuleOp kernels, StringRef chip) {
   return success(isFine);
 }
 
-/// A thread's own memory has an address space of its own.
+/// Moves a thread's private memory into its address space.
 static void placePrivateMemory(gpu::GPUModuleOp kernels) {
   SmallVector<memref::AllocaOp> allocas;
   kernels.walk([&](memref::AllocaOp op) {

@@ -41,7 +41,7 @@ private:
   LogicalResult checkMath();
 };
 
-/// As mp_draw of the run-time library computes it.
+/// Computes the same numbers as mp_draw of the runtime library.
 struct ExpandDraw : public OpRewritePattern<device::DrawOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -95,7 +95,8 @@ static bool hasInstruction(Operation *op) {
              math::IsInfOp, math::IsFiniteOp, math::IPowIOp>(op);
 }
 
-/// Polynomials are in f32. What several kernels have is said once.
+/// Refuses math functions that are left, since polynomials exist for f32 only.
+/// An op that several kernels contain is reported once.
 LogicalResult ExpandKernels::checkMath() {
   bool isFine = true;
   llvm::DenseSet<std::pair<Location, Type>> said;

@@ -26,7 +26,7 @@ using namespace mlir;
 
 namespace mp {
 
-/// The number of shared memory, of all vendors.
+/// The address space of shared memory, for all vendors.
 constexpr unsigned sharedSpace = 3;
 
 namespace {
@@ -65,8 +65,8 @@ struct DynamicSharedMemoryLowering
 
 } // namespace
 
-/// Whether memory of a type is counted in more than 32 bits, or holds indices,
-/// which are as long wherever they are read.
+/// True if indices into memory of this type may exceed 32 bits, or if it holds
+/// indices, which must have the same width everywhere.
 static bool needsLongIndex(Type type) {
   auto memref = dyn_cast<MemRefType>(type);
   if (!memref || !memref.hasStaticShape())

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What conversions to the dialects of all vendors have in common.
+// The common part of the conversions to the dialects of all vendors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,12 +18,12 @@
 
 namespace mp {
 
-/// Writes what has no direct form in LLVM's dialect in other ops.
+/// Expands ops that have no direct equivalent in LLVM's dialect.
 mlir::LogicalResult expandForLLVM(mlir::gpu::GPUModuleOp kernels);
 
-/// Of the dialects below gpu, to the types of `converter`: LLVM's intrinsics,
-/// and dynamic shared memory as a global without size. They come before
-/// patterns that call a vendor's library.
+/// Adds patterns from the dialects below gpu to the types of `converter`:
+/// LLVM's intrinsics, and dynamic shared memory as a global without size. They
+/// must be added before patterns that call a vendor's library.
 void populateKernelPatterns(const mlir::LLVMTypeConverter &converter,
                             mlir::RewritePatternSet &patterns);
 

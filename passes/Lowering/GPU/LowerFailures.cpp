@@ -55,7 +55,7 @@ static void lower(IRRewriter &b, device::FailOp op) {
                                         before, number(0));
   Block *block = op->getBlock();
   Block *rest = b.splitBlock(block, std::next(Block::iterator(op)));
-  // What is behind the end, nothing leads to.
+  // If the failure ends the kernel, the code after it becomes unreachable.
   Block *next = rest;
   if (op.getEnds()) {
     next = b.createBlock(rest);

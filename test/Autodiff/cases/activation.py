@@ -65,7 +65,7 @@ CASES = [
     ]
 ]
 
-# At the kink; what torch has there decides.
+# Inputs at the kink: torch decides.
 CASES += [
     Case(
         f"{name}-kink",

@@ -154,8 +154,8 @@ SCAN_CASES = [
             run_rnn(h0, x, w)[1]
         ),
     ),
-    # A counter, a state that does not depend on what is wanted at first, and
-    # a sequence that no gradient needs.
+    # A counter, a state that at first does not depend on the inputs of
+    # interest, and a sequence that no gradient needs.
     flow(
         "scan-states",
         """

@@ -172,7 +172,7 @@ CASES += [
     }.items()
 ]
 
-# Where there is no derivative, or the formula has none.
+# Points without a derivative, or where the formula has none.
 ZEROS = np.array([0.0, 0.0, 0.0, 2.0])
 
 CASES += [

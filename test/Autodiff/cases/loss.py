@@ -63,7 +63,7 @@ CASES = [
         {"x": (3, 4), "labels": np.array([1, 3, 0])},
         torch=torch_loss("cross_entropy", "mean", None),
     ),
-    # Weights of an ignored label that is no class.
+    # Weights with an ignored label that is not a class.
     Case(
         "softmax-ignore-outside",
         "y = SoftmaxCrossEntropyLoss<ignore_index=9>(x, labels, w)",

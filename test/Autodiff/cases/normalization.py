@@ -28,7 +28,7 @@ def batch_norm(name, shape, training):
     )
 
 
-# As ONNX's text form and its attributes have it.
+# The epsilon as ONNX's text form and its attributes represent it.
 EPSILON = float(np.float32(0.01))
 
 

@@ -113,7 +113,7 @@ CASES = [
         kernel_shape=[2, 2, 1],
         storage_order=1,
     ),
-    # Equal ones: the first gets it all, as in torch.
+    # The first of equal elements gets the whole gradient, as in torch.
     Case(
         "max-ties",
         "y = MaxPool<kernel_shape=[2, 2]>(x)",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Numbers inside, at the ends, and beyond what the integers hold.
+# Numbers inside, at the ends, and beyond the range of the integers.
 X = np.linspace(-4.1, 4.3, 24, dtype=np.float32).reshape(2, 3, 4)
 
 

@@ -137,7 +137,7 @@ CASES += [
     ),
     Case(
         "logsumexp-infinities",
-        # What is masked gets no gradient, and no NaN.
+        # Masked elements get a zero gradient, not NaN.
         "x = Constant<value_ints=[1]>() s = ReduceLogSumExp(a, x) y = Exp(s)",
         {"a": np.array([[0.25, -np.inf], [0.5, -np.inf]])},
         torch=lambda a: a.logsumexp(1, keepdim=True).exp(),

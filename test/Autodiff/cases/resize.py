@@ -130,7 +130,8 @@ CASES = [
         mode="linear",
         exclude_outside=1,
     ),
-    # Before Resize-13 a tensor without elements says that there is none.
+    # Before Resize-13, a tensor without elements means that the input is
+    # absent.
     *[
         Case(
             f"empty-{name}",
@@ -153,7 +154,8 @@ CASES = [
             ("scales", "axes=[0, 1]", "e, e, n", 22),
         ]
     ],
-    # No mode but one reads the region: it has no gradient, and needs none.
+    # Only one mode reads the region: in the others it has no gradient, and
+    # needs none.
     Case(
         "region-unread",
         f"""

@@ -15,7 +15,7 @@ sys.path.insert(0, str(HERE.parents[1] / "Run"))
 from runs import make_step, run_mp_opt, write_model  # noqa: E402
 
 LLVM_TOOLS = pathlib.Path(os.environ.get("LLVM_TOOLS", "/usr/lib/llvm-22/bin"))
-# What multiplies 16-bit factors.
+# The instructions that multiply 16-bit factors.
 CHIPS = {"gfx942": "v_mfma_f32_16x16x16_", "gfx1100": "v_wmma_f32_16x16x16_"}
 SMALL = """
 net (TYPE[64,128] x, TYPE[128,64] w) => (TYPE[64,64] p, TYPE[64,128] s, TYPE[64] t)

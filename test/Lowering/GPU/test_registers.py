@@ -34,9 +34,9 @@ PTX_KERNELS = os.environ.get(
 )
 PTXAS_VENV = os.environ.get("PTXAS_VENV", "~/.cache/mp-opt/venv-ptxas")
 
-# Of a multiprocessor: shared memory, and the most warps. Those of all: 65536
-# registers, given out to warps by 8 for each thread; 32 blocks; a block takes
-# 1 KiB of shared memory beside its own.
+# Limits of a multiprocessor: shared memory and number of warps, per chip.
+# Common to all: 65536 registers, allocated to warps in units of 8 per thread;
+# 32 blocks; 1 KiB of shared memory reserved for each block.
 CHIPS = {"sm_80": (164 * 1024, 64), "sm_90a": (228 * 1024, 64)}
 REGISTERS, UNIT, MOST_BLOCKS, RESERVED = 65536, 8, 32, 1024
 
@@ -335,7 +335,8 @@ def test_least_warps(name):
 def test_worse_is_found():
     good = {"registers": [40, 40], "shared": 1024, "warps": [32, 32]}
     assert not compare({"map": good}, {"map": good})
-    # Half a step of registers, and what is better.
+    # A difference within one allocation unit is not reported, nor are
+    # improvements.
     assert not compare(
         {"map": {"registers": [33, 9], "shared": 0, "warps": [32, 64]}},
         {"map": dict(good, registers=[36, 40])},

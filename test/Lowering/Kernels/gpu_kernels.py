@@ -9,7 +9,7 @@ import subprocess
 
 import kernels
 
-# What emulates kernels: in the pipeline, and as a library.
+# The tools that emulate kernels: mp-opt for its passes, and a library.
 MP_OPT = os.environ.get("MP_OPT", "mp-opt")
 EMULATION = pathlib.Path(os.environ.get("EMULATION", kernels.ROOT / "lib/Emulation"))
 PASSES = ("builtin.module(convert-contract-to-gpu,gpu.module(canonicalize,cse,"

@@ -59,7 +59,7 @@ class Contraction:
     epilogue: str = "kernel.yield %sum : f32"
     sizes: tuple = ()
     static: bool = False
-    rounding: tuple = ("", "")  # what a and b are rounded to
+    rounding: tuple = ("", "")  # the types that a and b are rounded to
 
     def maps(self):
         return [self.a, self.b, *(m for m, _ in self.extras), self.c]

@@ -33,7 +33,7 @@ CONV_GROUPED = Contraction("n g f i j c k l", "n, g, c, i+k-1, j+l-1", "g, f, c,
 CONV_INPUT = Contraction("n c i j f k l", "n, f, i-k+1, j-l+1", "f, c, k, l", "n, c, i, j")
 
 
-# Of single channels, and the gradient of its image.
+# A depthwise convolution, and the gradient of its image.
 DEPTHWISE = Contraction("n c i j k l", "n, c, i+k-1, j+l-1", "c, k, l", "n, c, i, j")
 DEPTHWISE_INPUT = Contraction("n c i j k l", "n, c, i-k+1, j-l+1", "c, k, l", "n, c, i, j")
 
@@ -54,7 +54,7 @@ CASES = {
     "matmul_blocks": (MATMUL, [(500, 520), (520, 550), (500, 550)]),
     # Rows are packed some of the sum at a time.
     "matmul_slabs": (MATMUL, [(20, 40000), (40000, 50), (20, 50)]),
-    # By tiles: smaller steps and blocks, and slabs of them.
+    # A product by tiles: smaller steps and blocks, and slabs of them.
     "matmul_deep": (MATMUL, [(520, 9000), (9000, 40), (520, 40)]),
     "matmul_one": (MATMUL, [(1, 1), (1, 1), (1, 1)]),
     "matmul_empty_sum": (MATMUL, [(5, 0), (0, 7), (5, 7)]),
@@ -125,7 +125,7 @@ CASES = {
         dataclasses.replace(DEPTHWISE, a="n, c, 2*i+k-1, 2*j+l-1"),
         [(2, 4, 9, 40), (4, 3, 3), (2, 4, 5, 20)],
     ),
-    # A few columns are left behind whole panels.
+    # A few columns remain after whole panels.
     "tail": (
         known(CONV, a="n, c, 2*i+k-1, 2*j+l-1"),
         [(1, 70, 14, 14), (33, 70, 3, 3), (1, 33, 7, 7)],
@@ -353,7 +353,7 @@ CASES = {
     "conv_transformed_input": (
         known(CONV_INPUT), [(2, 33, 11, 20), (33, 50, 3, 3), (2, 50, 11, 20)],
     ),
-    # So many tiles that those of 16 bit have 4 x 4 results.
+    # The number of tiles is large enough for 4 x 4 results of 16-bit tiles.
     "conv_transformed_tiles": (
         known(CONV, a="n, c, i+k-2, j+l-1"),
         [(6, 17, 12, 21), (35, 17, 3, 3), (6, 35, 14, 21)],
@@ -495,8 +495,8 @@ FUSED = {
     "dot": ("dot", "bf16"),
     "amx": ("amx", "bf16"),
 }
-# Of these ways to compile, a sample has every case; the others take turns: of
-# three neighbours, which are of a kind, each takes one.
+# These ways to compile run all cases. The other ways take turns: each runs one
+# of three neighbouring cases, which are similar.
 WHOLE = {"f32", "bf16", "dot", "amx", "fused bf16", "fused amx"}
 
 
@@ -577,7 +577,7 @@ def test_fused(name, way):
     assert check_fused(name, dtype, form, names=names_of(way))
 
 
-# Kernels that do what kernels must not do.
+# Kernels with forbidden operations.
 WRONG = {
     "truncated": lambda t: t.replace("%out = arith.truncf %2 : f32 to bf16", """
       %bits = arith.bitcast %2 : f32 to i32

@@ -105,7 +105,7 @@ texts(
 )  # fmt: skip
 
 
-# What an operator cannot do without.
+# Required attributes of operators.
 BRANCH = "g1 () => (float[] o) { o = Identity (x) }"
 texts(
     "attribute-missing",

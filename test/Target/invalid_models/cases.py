@@ -57,7 +57,7 @@ def edits(kind, model_of=None):
     return register
 
 
-# What ONNX's inference says, it says in its own words.
+# Errors of ONNX's inference, which uses its own words.
 INFERRED = {
     ("OneHot", "axis"): "'axis'",
     ("Conv", "group"): "'group'",

@@ -3,7 +3,7 @@
 
 from .cases import texts
 
-# Branches, loops and scans: how many values go in and out, and of what type.
+# Branches, loops and scans: the numbers and types of their inputs and outputs.
 IF = {"inputs": "float[2] x, bool c"}
 
 

@@ -3,7 +3,7 @@
 
 from .cases import texts
 
-# Values that do not fit each other, or what is done with them.
+# Values that do not fit each other, or their use.
 texts(
     "operand",
     [

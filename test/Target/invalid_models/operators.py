@@ -88,7 +88,7 @@ def negative(model):
     model.opset_import[0].version = -1
 
 
-# What nodes read and define.
+# The order of values that nodes read and define.
 texts(
     "order",
     [

@@ -108,7 +108,7 @@ def name_of_input(model):
     )
 
 
-# How many bytes, or numbers, the data of a tensor have.
+# The number of bytes, or of elements, in the data of a tensor.
 def tensor_model(data_type, dims, **fields):
     model = make("[n] y = Identity (w)")
     model.graph.output[0].type.tensor_type.elem_type = data_type

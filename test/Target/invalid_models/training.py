@@ -113,7 +113,7 @@ def updated_by_two(model):
     model.training_info.append(info)
 
 
-# Versions of the IR, and what they allow.
+# Versions of the IR, and the features that they allow.
 versioned = edits("ir-version", identity)
 for version in (0, -1, 15, 99, 2**31, 2**40, -(2**40)):
     model = identity()

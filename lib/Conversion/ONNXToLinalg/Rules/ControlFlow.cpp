@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// If becomes scf.if, or the branch that is taken if that is known. Loop and
-// Scan become scf.for, or scf.while where a condition can end them.
+// If becomes scf.if, or the taken branch if that is known. Loop and Scan become
+// scf.for, or scf.while if a condition can end them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace mp {
 // If
 //===----------------------------------------------------------------------===//
 
-/// The branch in place of the node.
+/// Replaces the node by the branch.
 static LogicalResult takeBranch(NodeLowering &node, Region &branch) {
   if (failed(node.inlineBody(branch, {})))
     return failure();
@@ -32,7 +32,8 @@ static LogicalResult takeBranch(NodeLowering &node, Region &branch) {
   return success();
 }
 
-/// Of both types: sizes that differ are unknown. Null if no type is.
+/// The common type of both: sizes that differ are dynamic. Null if the ranks or
+/// element types differ.
 static RankedTensorType getCommonType(RankedTensorType x, RankedTensorType y) {
   if (x.getRank() != y.getRank() || x.getElementType() != y.getElementType())
     return {};
@@ -42,7 +43,7 @@ static RankedTensorType getCommonType(RankedTensorType x, RankedTensorType y) {
   return RankedTensorType::get(shape, x.getElementType());
 }
 
-/// The branch's nodes in a block of their own.
+/// Emits the branch's nodes in their own block.
 static FailureOr<SmallVector<TensorValue>>
 emitBranch(NodeLowering &node, Region &branch, Region &code) {
   Emitter &e = node.e;
@@ -64,14 +65,13 @@ namespace {
 struct Branch {
   std::unique_ptr<Region> code = std::make_unique<Region>();
   FailureOr<SmallVector<TensorValue>> results = failure();
-  /// Why it has no code.
+  /// The errors, if it has no code.
   std::vector<Diagnostic> errors;
 };
 
 } // namespace
 
-/// What goes wrong in the branch does so only where it is taken: errors are
-/// kept.
+/// Keeps the errors of a branch: they only matter if the branch is taken.
 static Branch tryBranch(NodeLowering &node, Region &body) {
   Branch branch;
   {
@@ -89,8 +89,8 @@ static Branch tryBranch(NodeLowering &node, Region &body) {
   return branch;
 }
 
-/// The code of a branch that fails: an error at run time, and nothing of the
-/// types that the other one gives.
+/// Makes the code of a branch that fails: an error at run time, and empty
+/// results of the other branch's types.
 static void failInBranch(NodeLowering &node, Branch &branch,
                          ArrayRef<TensorValue> others, StringRef name) {
   Emitter &e = node.e;
@@ -111,7 +111,7 @@ static void failInBranch(NodeLowering &node, Branch &branch,
   }
 }
 
-/// The types that both branches give; a failure where they have none.
+/// The common types of both branches' results; a failure if there are none.
 static FailureOr<SmallVector<Type>>
 getResultTypes(NodeLowering &node, const Branch &yes, const Branch &no) {
   SmallVector<Type> types;
@@ -205,7 +205,8 @@ static std::optional<int64_t> getKnownNumber(const LoweredValue &value) {
   return Emitter::getConstant(value.ints->values.front());
 }
 
-/// The results of the iterations behind the states, along a new first axis.
+/// Stacks the results of the iterations, except for the states, along a new
+/// first axis.
 static LogicalResult stackOutputs(NodeLowering &node, unsigned first,
                                   ArrayRef<SmallVector<TensorValue>> outputs) {
   Emitter &e = node.e;
@@ -227,8 +228,8 @@ static LogicalResult stackOutputs(NodeLowering &node, unsigned first,
   return success();
 }
 
-/// Sequences are nothing in the code: with one as a state, each iteration is
-/// code of its own. Their number must be known.
+/// Sequences do not exist in the code: if a state is one, the body is emitted
+/// once per iteration. The number of iterations must be known.
 static LogicalResult repeatLoop(NodeLowering &node, Region &body) {
   Emitter &e = node.e;
   auto known = [&](unsigned operand) {
@@ -327,7 +328,7 @@ static LogicalResult loopRule(NodeLowering &node) {
 
 namespace {
 
-/// What Scan goes through, one part in each iteration.
+/// An operand that Scan iterates over, one slice per iteration.
 struct ScanInput {
   TensorValue tensor;
   int64_t axis;
@@ -383,7 +384,7 @@ static void addElements(Iteration &iteration, Emitter &e,
   };
 }
 
-/// Axis 0 of `tensor` becomes axis `axis`.
+/// Moves axis 0 of `tensor` to `axis`.
 static FailureOr<TensorValue> moveFirstAxis(NodeLowering &node,
                                             TensorValue tensor, int64_t axis) {
   auto normal = node.normalizeAxis(axis, tensor.getRank());
@@ -411,8 +412,8 @@ static FailureOr<unsigned> getStateCount(NodeLowering &node,
   return failure();
 }
 
-/// The results of Scan-8 for one of the batch: operands have a batch axis in
-/// front, sequences have lengths of their own, and what is behind them is zero.
+/// The results of Scan-8 for one batch element. Operands have a batch axis
+/// first. Each sequence has its own length, and elements past it are zero.
 static FailureOr<SmallVector<TensorValue>>
 scanOne(NodeLowering &node, Region &body, unsigned stateCount, int64_t b) {
   Emitter &e = node.e;
@@ -463,7 +464,7 @@ static LogicalResult scanBatches(NodeLowering &node, Region &body) {
   auto stateCount = getStateCount(node, node.getNumOperands() - 1);
   if (failed(stateCount))
     return failure();
-  // Each of the batch is a loop of its own.
+  // Each batch element has its own loop.
   constexpr int64_t maxBatches = 64;
   std::optional<int64_t> batch;
   for (unsigned index = 1; index < node.getNumOperands(); ++index) {

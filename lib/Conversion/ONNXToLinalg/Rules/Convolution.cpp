@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace mp {
 
-/// Whether `x` is `factor` times `y`: an error at compile time or run time.
+/// Checks that `x` is `factor` times `y`, at compile time or run time.
 static LogicalResult checkProduct(NodeLowering &node, StringRef what, Size x,
                                   Size y, int64_t factor) {
   Emitter &e = node.e;
@@ -26,11 +26,11 @@ static LogicalResult checkProduct(NodeLowering &node, StringRef what, Size x,
   return success();
 }
 
-/// `image` and `weight` have the same rank of at least 3, and the groups divide
-/// the weight's first axis.
+/// Checks that `image` and `weight` have the same rank of at least 3, and that
+/// the groups divide the weight's first axis.
 static FailureOr<int64_t> readGroups(NodeLowering &node, TensorValue image,
                                      TensorValue weight) {
-  // The gradient has it without a default.
+  // The gradient's attribute has no default.
   int64_t groups = node.getInt("group", 1);
   if (image.getRank() < 3 || image.getRank() != weight.getRank()) {
     (void)node.fail("an image of " + Twine(image.getRank()) +
@@ -58,7 +58,7 @@ static Sizes getSpace(Emitter &e, TensorValue tensor) {
   return Sizes(ArrayRef<Size>(e.sizes(tensor)).drop_front(2));
 }
 
-/// The weight's sizes, where `kernel_shape` has no other: an error if it does.
+/// The weight's sizes; an error if `kernel_shape` has others.
 static FailureOr<Sizes> getKernel(NodeLowering &node, TensorValue weight) {
   Sizes kernel = getSpace(node.e, weight);
   SmallVector<int64_t> stated = node.getInts("kernel_shape");
@@ -94,7 +94,7 @@ readConvolution(NodeLowering &node, TensorValue image, TensorValue weight) {
   return ConvolutionEmitter{e, *windows, *groups, node.outElement()};
 }
 
-/// The bias (operand `index`), whose size is `channels`; null if there is none.
+/// The bias (operand `index`) with `channels` elements; null if it is absent.
 static FailureOr<TensorValue> readBias(NodeLowering &node, unsigned index,
                                        Size channels) {
   if (!node.has(index))

@@ -26,7 +26,7 @@ static LogicalResult concatRule(NodeLowering &node) {
   if (operands.empty() ||
       !llvm::all_of(operands, [](TensorValue x) { return bool(x); }))
     return node.fail("an operand is absent");
-  // Concat-1 has its default in prose; later ones have none.
+  // Concat-1 states its default in prose only; later versions have no default.
   auto axis = node.normalizeAxis(node.getInt("axis", 1), operands[0].getRank());
   if (failed(axis))
     return failure();
@@ -37,7 +37,7 @@ static LogicalResult concatRule(NodeLowering &node) {
   return success();
 }
 
-/// Equal parts; the last one is smaller from version 18 on.
+/// The sizes of equal parts; from version 18 on, the last one may be smaller.
 static FailureOr<Sizes> getEqualParts(NodeLowering &node, Size extent) {
   Emitter &e = node.e;
   int64_t count = node.getNode()->getNumResults();
@@ -131,7 +131,7 @@ struct AxisSlice {
 
 } // namespace
 
-/// `x` in [low, high]; high counts where they cross.
+/// Clamps `x` to [low, high]; high wins if they cross.
 static Size clamp(Emitter &e, Size x, Size low, Size high) {
   // Sizes are not negative.
   if (x == low || Emitter::isConstant(x, 0))
@@ -176,7 +176,7 @@ static AxisSlice sliceAxis(Emitter &e, Size start, Size end, Size step,
   Size stop = e.min(e.max(end, choose(zero, e.size(-1))), top);
   Size length = choose(e.sub(stop, begin), e.sub(begin, stop));
   Size width = choose(step, e.sub(zero, step));
-  // Steps of zero are errors, which were checked.
+  // Steps of zero were reported as errors before.
   width = e.max(width, e.size(1));
   return {begin, e.ceilDiv(e.max(length, zero), width), step};
 }
@@ -242,12 +242,12 @@ static LogicalResult sliceRule(NodeLowering &node) {
 // Tile, DepthToSpace, SpaceToDepth
 //===----------------------------------------------------------------------===//
 
-/// The times that each axis is repeated.
+/// The number of repetitions of each axis.
 static FailureOr<Sizes> getRepeats(NodeLowering &node, int64_t rank) {
   Emitter &e = node.e;
   std::optional<Sizes> repeats = node.ints(1);
   if (repeats && node.getVersion() < 6) {
-    // One number of times, and the axis.
+    // The version with one number of repetitions, and the axis.
     auto axis = node.constantInts(2);
     if (!axis || axis->size() != 1 || repeats->size() != 1) {
       (void)node.fail("expected a number of tiles and a constant axis");
@@ -407,7 +407,7 @@ static LogicalResult triluRule(NodeLowering &node) {
     std::optional<Sizes> k = node.ints(1);
     if (!k || k->size() != 1)
       return node.fail("expected one number of a diagonal");
-    // Further out than any tensor reaches, but no sum overflows.
+    // Farther than any tensor reaches, but small enough that no sum overflows.
     Size bound = e.size(maxStep);
     diagonal = e.index(e.max(e.min(k->front(), bound), e.size(-maxStep)));
   }

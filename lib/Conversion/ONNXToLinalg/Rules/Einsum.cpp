@@ -22,7 +22,8 @@ namespace mp {
 
 namespace {
 
-/// Letters are their codes; axes of an ellipsis are negative, the last -1.
+/// A letter is its character code; axes of an ellipsis are negative, the last
+/// one is -1.
 using Labels = SmallVector<int>;
 
 struct Term {
@@ -52,7 +53,7 @@ private:
 
 } // namespace
 
-/// `ellipsis` is the number of axes that "..." stands for.
+/// `ellipsis` is the number of axes that "..." covers.
 FailureOr<Labels> Equation::readLabels(StringRef text, int ellipsis) {
   Labels labels;
   while (!text.empty()) {
@@ -105,7 +106,8 @@ LogicalResult Equation::read() {
       return failure();
     result = *labels;
   } else {
-    // What occurs once, in the alphabet's order, behind the ellipsis.
+    // An implicit result has the axes of the ellipsis, then the labels that
+    // occur once, in alphabetical order.
     llvm::MapVector<int, int> counts;
     for (const Term &term : terms)
       for (int label : term.labels)
@@ -148,7 +150,7 @@ LogicalResult Equation::readSizes() {
   return success();
 }
 
-/// What the result and the terms from `next` on have.
+/// The labels of the result and of the terms from `next` on.
 Labels Equation::getNeeded(unsigned next) {
   Labels needed = result;
   for (const Term &term : ArrayRef(terms).drop_front(next))
@@ -192,8 +194,8 @@ static void appendNew(Labels &list, ArrayRef<int> labels) {
       list.push_back(label);
 }
 
-/// One operand: axes that are not kept are summed over, of an axis that occurs
-/// twice the diagonal is taken.
+/// Reduces one operand: axes that are not kept are summed; an axis that occurs
+/// twice is replaced by the diagonal.
 TensorValue Equation::sum(const Term &term, ArrayRef<int> kept, Type element) {
   Emitter &e = node.e;
   Scalars &s = node.s;
@@ -247,7 +249,7 @@ TensorValue Equation::emit() {
         if (llvm::is_contained(needed, label))
           appendNew(kept, label);
     }
-    // Sums on the way are not rounded.
+    // Intermediate sums are not rounded.
     Type type = isLast ? element : getComputeType(element);
     current = {multiply(current, terms[next], kept, type), kept};
   }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Operands are broadcast as in numpy. 16-bit floats are computed with as fp32
-// and rounded once.
+// Operands are broadcast as in numpy. 16-bit floats are computed in fp32 and
+// rounded once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ template <BinaryFn fn> static LogicalResult binary(NodeLowering &node) {
   return success();
 }
 
-/// Of any number of operands, rounded once in the end.
+/// Combines any number of operands; the result is rounded once.
 template <BinaryFn fn> static LogicalResult variadic(NodeLowering &node) {
   SmallVector<TensorValue> operands = node.operands();
   bool isUnsigned = operands[0].isUnsigned();
@@ -95,7 +95,7 @@ static Value sign(NodeLowering &node, Value x) {
   return s.select(s.compare(Scalars::GT, x, zero), s.like(x, 1), negative);
 }
 
-/// The remainder: with the divisor's sign, or with fmod = 1 the dividend's.
+/// The remainder with the divisor's sign, or with the dividend's if fmod = 1.
 static Value modulo(NodeLowering &node, Value x, Value y, bool isUnsigned) {
   Scalars &s = node.s;
   Value rest = s.rem(x, y, isUnsigned);
@@ -109,7 +109,8 @@ static Value modulo(NodeLowering &node, Value x, Value y, bool isUnsigned) {
   return s.select(wraps, s.add(rest, y), rest);
 }
 
-/// Integers to an integer power by repeated squaring; 64 steps see all bits.
+/// Raises integers to an integer power by repeated squaring; 64 steps cover all
+/// bits.
 static Value integerPower(Scalars &s, Value x, Value y) {
   Type type = x.getType();
   Value one = s.integer(type, 1), zero = s.integer(type, 0);
@@ -152,7 +153,7 @@ static LogicalResult powRule(NodeLowering &node) {
       return s.mul(base, base);
     if (exponent == 3.0 && Scalars::isFloat(base))
       return s.mul(s.mul(base, base), base);
-    // In the wider of the two, as the C library has it.
+    // The wider of both types is used, like in the C library.
     Type type = node.e.b.getF32Type();
     for (Value value : {base, power})
       if (value.getType().isF64() || value.getType().isInteger(64))
@@ -208,8 +209,8 @@ BINARY(bitXor, arith::XOrIOp::create(s.b, s.loc, x, y))
 UNARY(logicalNot, s.logicalNot(x))
 UNARY(bitNot, arith::XOrIOp::create(s.b, s.loc, x, s.integer(x.getType(), -1)))
 
-/// Shifts by the width or more, or by less than 0, give what is shifted in:
-/// zeros or, to the right of signed integers, signs.
+/// Shifts by the width or more, or by less than 0, return only shifted-in bits:
+/// zeros, or signs if a signed integer is shifted to the right.
 static Value shift(NodeLowering &node, Value x, Value y, bool isUnsigned) {
   Scalars &s = node.s;
   int64_t width = x.getType().getIntOrFloatBitWidth();
@@ -366,7 +367,7 @@ static LogicalResult castRule(NodeLowering &node) {
   return success();
 }
 
-/// The bits of an element, not its number.
+/// Copies the bits of an element, not its number.
 static LogicalResult bitCastRule(NodeLowering &node) {
   Emitter &e = node.e;
   TensorValue x = node.in(0);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Indices are checked before they are used: once each for gathers, in a loop
-// of their own, so that the loop that moves elements has no branch. Scatters
-// may name a place twice: they run in the order of their indices.
+// Indices are checked before they are used. Gathers check them once in a
+// separate loop: the loop that moves elements has no branch. Scatters may write
+// a place twice: they run in the order of their indices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -152,7 +152,8 @@ static FailureOr<int64_t> getIndexDepth(NodeLowering &node, TensorValue indices,
   return *depth;
 }
 
-/// Indexed axes are one in memory: the places in it are computed first.
+/// The indexed axes are contiguous in memory: positions in them are computed
+/// first.
 static LogicalResult gatherNDRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;
@@ -212,7 +213,8 @@ static LogicalResult gatherNDRule(NodeLowering &node) {
 
 using CombineFn = Value (*)(Scalars &, Value old, Value update, bool);
 
-/// What becomes of an element and its update; absent for an unknown name.
+/// Returns how an element and its update are combined; absent for an unknown
+/// name.
 static std::optional<CombineFn> getCombination(StringRef reduction) {
   return llvm::StringSwitch<std::optional<CombineFn>>(reduction)
       .Case("none",
@@ -234,7 +236,7 @@ static std::optional<CombineFn> getCombination(StringRef reduction) {
 
 namespace {
 
-/// What scatters have in common. Sums of 16-bit floats are formed in fp32 and
+/// The common state of scatters. Sums of 16-bit floats are formed in fp32 and
 /// rounded once.
 struct Scatter {
   TensorValue data, indices, updates;
@@ -251,7 +253,7 @@ static FailureOr<Scatter> getScatter(NodeLowering &node) {
   scatter.indices = node.in(1);
   scatter.updates = node.in(2);
   scatter.element = scatter.data.element;
-  // Scatter, and ScatterElements before opset 16, have none.
+  // Scatter, and ScatterElements before opset 16, have no reduction.
   scatter.reduction = node.getString("reduction", "none");
   auto combine = getCombination(scatter.reduction);
   if (!combine) {
@@ -336,7 +338,8 @@ static TensorValue takeRow(Emitter &e, TensorValue tensor, ValueRange indices) {
   return {row, tensor.element};
 }
 
-/// Row after row, where a row is what lies behind the indexed axes.
+/// Scatters row by row, where a row consists of the axes after the indexed
+/// ones.
 static LogicalResult scatterNDRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;
@@ -390,7 +393,7 @@ static LogicalResult scatterNDRule(NodeLowering &node) {
 // TensorScatter
 //===----------------------------------------------------------------------===//
 
-/// A cache with the update written behind the positions that are filled.
+/// Writes the update into a cache, after the positions that are filled.
 static LogicalResult tensorScatterRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;

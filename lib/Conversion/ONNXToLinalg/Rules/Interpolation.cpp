@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Resizing is linear, axis by axis: each new cell is a sum of `taps` old ones,
-// whose places and weights are tables of their own. Nearest cells are copied
-// along all axes at once. Places are computed in f64: to round them differs
-// from what it should be, where f32 is not exact.
+// whose positions and weights are stored in tables. Nearest cells are copied
+// along all axes at once. Positions are computed in f64: where f32 is not
+// exact, rounding would select another cell.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,9 +24,9 @@ namespace {
 struct ResizeAxis {
   int64_t axis;
   Size from, to;
-  /// f64: new size over old one.
+  /// The new size over the old one, in f64.
   Value scale;
-  /// f64: the part of the image that is taken, of tf_crop_and_resize.
+  /// The part of the image that tf_crop_and_resize takes, in f64.
   Value roiBegin, roiEnd;
 };
 
@@ -46,7 +46,7 @@ private:
   LogicalResult readScales(ArrayRef<int64_t> axes);
   LogicalResult readRoi(ArrayRef<int64_t> axes);
   void checkSize(Size size);
-  /// What the result's type says of an axis, which the run checks.
+  /// The static size of the result's type, if any; the run checks it.
   Size declare(Size size, int64_t axis);
 
   Value number(double value) { return s.constant(f64, value); }
@@ -57,10 +57,10 @@ private:
   Value isBeyond(const ResizeAxis &axis, Value i);
   Value clamp(const ResizeAxis &axis, Value cell);
   Value weigh(Value distance);
-  /// Which cells a new one is made of, around its place.
+  /// The cells that a new one is made of, relative to its place.
   struct Taps {
     Size first, count;
-    /// f64: the scale of their distances; null for 1.
+    /// The scale of their distances, in f64; null for 1.
     Value scale;
   };
   Taps getTaps(const ResizeAxis &axis);
@@ -153,7 +153,7 @@ LogicalResult Resizing::readSizes(ArrayRef<Size> sizes,
   return success();
 }
 
-/// One scale for all axes: the least or the greatest.
+/// Uses one scale for all axes: the minimum or the maximum.
 void Resizing::keepAspect(SmallVectorImpl<ResizeAxis> &all) {
   StringRef policy = node.getString("keep_aspect_ratio_policy", "stretch");
   if (policy == "stretch" || all.empty())
@@ -234,7 +234,7 @@ LogicalResult Resizing::readScales(ArrayRef<int64_t> axes) {
           std::floor(static_cast<float>(*extent) *
                      static_cast<float>((*known)[position]))));
     } else {
-      // As shape inference has it: in f32.
+      // Sizes are computed in f32, as shape inference does.
       Value cells = s.convert(toFloat(from[axis]), f64, f32);
       Value size = floor(s.mul(cells, scale));
       to = s.toIndex(s.convert(size, f32, e.b.getI64Type()));
@@ -294,7 +294,7 @@ LogicalResult Resizing::readAxes() {
     return failure();
   if (failed(readRoi(axes)))
     return failure();
-  // What has the same size and no roi stays as it is.
+  // An axis of the same size and without roi stays as it is.
   llvm::erase_if(resized, [&](const ResizeAxis &axis) {
     return !axis.roiBegin && axis.from == axis.to &&
            (!axis.scale || hasSizes) &&
@@ -344,7 +344,7 @@ Value Resizing::getPlace(const ResizeAxis &axis, Value i) {
   return place;
 }
 
-/// Whether new cell `i` lies outside of the old image and is extrapolated.
+/// True if new cell `i` lies outside of the old image and is extrapolated.
 Value Resizing::isBeyond(const ResizeAxis &axis, Value i) {
   Value place = getPlace(axis, i);
   Value last = toFloat(e.sub(axis.from, e.size(1)));
@@ -353,7 +353,7 @@ Value Resizing::isBeyond(const ResizeAxis &axis, Value i) {
                               s.compare(Scalars::GT, place, last));
 }
 
-/// A place (f64) as the index of a cell, the nearest inside.
+/// The index of the cell at a place (f64), or the nearest one inside.
 Value Resizing::clamp(const ResizeAxis &axis, Value cell) {
   Value index = s.toIndex(s.convert(cell, f64, e.b.getI64Type()));
   Size last = e.sub(axis.from, e.size(1));
@@ -423,7 +423,7 @@ Resizing::Taps Resizing::getTaps(const ResizeAxis &axis) {
   Taps taps = {e.size(1 - reach), e.size(2 * reach), Value()};
   if (!smoothes)
     return taps;
-  // Smaller images are smoothed: the taps reach farther.
+  // A smaller image is smoothed: its taps reach farther.
   taps.scale = s.min(axis.scale, number(1));
   Value start = s.add(floor(s.div(number(-reach), taps.scale)), number(1));
   taps.first = s.toIndex(s.convert(start, f64, e.b.getI64Type()));

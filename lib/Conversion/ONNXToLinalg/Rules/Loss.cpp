@@ -25,8 +25,8 @@ struct LabelLoss {
 
   /// Checks that the operands fit.
   LogicalResult verify();
-  /// The loss of each label, or what they come to together. `getLogarithm`
-  /// gives the logarithm of the probability at an index of the scores.
+  /// The loss of each label, or their sum or mean. `getLogarithm` returns the
+  /// logarithm of the probability at an index of the scores.
   TensorValue emit(function_ref<Value(ValueRange)> getLogarithm);
 
 private:
@@ -112,7 +112,7 @@ TensorValue LabelLoss::emit(function_ref<Value(ValueRange)> getLogarithm) {
           place.push_back(linalg::IndexOp::create(e.b, e.loc, axis));
         place.insert(place.begin() + 1, label.index);
         Value loss = s.mul(s.neg(getLogarithm(place)), label.weight);
-        // Ignored ones count nothing even where they are infinite.
+        // Ignored labels count as 0 even if their loss is infinite.
         Value isZero = s.compare(Scalars::EQ, label.weight, s.like(loss, 0));
         return s.select(isZero, s.like(loss, 0), loss);
       });

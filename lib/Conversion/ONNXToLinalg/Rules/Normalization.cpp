@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace mp {
 
-/// Before opset 13, of what is flattened to two dimensions at `axis`.
+/// Before opset 13, the operand is flattened to two dimensions at `axis`.
 static LogicalResult softmax(NodeLowering &node, bool isLog) {
   Emitter &e = node.e;
   Scalars &s = node.s;
@@ -51,8 +51,8 @@ static LogicalResult logSoftmaxRule(NodeLowering &node) {
   return softmax(node, true);
 }
 
-/// The index of the first of the greatest gets 1, all others 0. Before opset
-/// 13, of what is flattened to two dimensions at `axis`.
+/// The first of the greatest elements becomes 1, all others 0. Before opset 13,
+/// the operand is flattened to two dimensions at `axis`.
 static LogicalResult hardmaxRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;
@@ -97,7 +97,7 @@ static LogicalResult hardmaxRule(NodeLowering &node) {
 }
 
 //===----------------------------------------------------------------------===//
-// By mean and variance
+// Normalization by mean and variance
 //===----------------------------------------------------------------------===//
 
 static TensorValue addUp(Emitter &e, TensorValue x, ArrayRef<int64_t> axes,
@@ -107,7 +107,7 @@ static TensorValue addUp(Emitter &e, TensorValue x, ArrayRef<int64_t> axes,
                   [&](Value value, Value sum) { return e.s.add(sum, value); });
 }
 
-/// The mean over axes, which stay, in the compute type.
+/// The mean over axes, which keep size 1, in the compute type.
 static TensorValue getMean(Emitter &e, TensorValue x, ArrayRef<int64_t> axes) {
   Type type = getComputeType(x.element);
   Sizes sizes = e.sizes(x);
@@ -207,7 +207,7 @@ static TensorValue alongChannels(Emitter &e, TensorValue vector, int64_t rank) {
   return e.reshape(vector, sizes);
 }
 
-/// Whether operands `indices` are vectors of x's number of channels.
+/// Checks that operands `indices` are vectors of x's number of channels.
 static LogicalResult checkChannels(NodeLowering &node, TensorValue x,
                                    ArrayRef<unsigned> indices) {
   Emitter &e = node.e;
@@ -295,7 +295,8 @@ static LogicalResult groupNormRule(NodeLowering &node) {
 // Batches
 //===----------------------------------------------------------------------===//
 
-/// Before opset 7 `is_test` says it, then (until 14) the number of results.
+/// The mode is given by `is_test` before opset 7, then (until 14) by the number
+/// of results.
 static bool isTraining(NodeLowering &node) {
   if (node.getVersion() >= 14)
     return node.getFlag("training_mode");
@@ -308,7 +309,7 @@ static LogicalResult batchNormRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;
   TensorValue x = node.in(0);
-  // From opset 9 on there is nothing else.
+  // From opset 9 on, 1 is the only value.
   if (!node.getInt("spatial", 1))
     return node.fail("'spatial' is 0: only statistics of channels can be "
                      "compiled");
@@ -351,10 +352,10 @@ static LogicalResult batchNormRule(NodeLowering &node) {
 }
 
 //===----------------------------------------------------------------------===//
-// By norms
+// Normalization by norms
 //===----------------------------------------------------------------------===//
 
-/// x / |x|; where the norm is 0, 0.
+/// x / |x|, or 0 if the norm is 0.
 static LogicalResult lpNormRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;
@@ -393,7 +394,7 @@ static LogicalResult meanVarianceNormRule(NodeLowering &node) {
   return success();
 }
 
-/// Divided by a power of the mean square of the neighbouring channels.
+/// Divides by a power of the mean square of the neighbouring channels.
 static LogicalResult localResponseRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;

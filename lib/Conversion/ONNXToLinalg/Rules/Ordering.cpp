@@ -17,7 +17,7 @@ namespace mp {
 // ArgMax, ArgMin
 //===----------------------------------------------------------------------===//
 
-/// What no element is behind in the order.
+/// The value that comes last in the order.
 static Value getExtreme(Scalars &s, Type type, bool isMost, bool isUnsigned) {
   if (isa<FloatType>(type))
     return s.constant(type, isMost ? -INFINITY : INFINITY);
@@ -27,8 +27,8 @@ static Value getExtreme(Scalars &s, Type type, bool isMost, bool isUnsigned) {
   return s.integer(type, isMost ? llvm::minIntN(width) : llvm::maxIntN(width));
 }
 
-/// One reduction with two results: the element and its place. A NaN is behind
-/// everything.
+/// Emits one reduction with two results: the element and its place. A NaN comes
+/// last in the order.
 static LogicalResult argRule(NodeLowering &node, bool isMost) {
   Emitter &e = node.e;
   Scalars &s = node.s;

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Pad of a constant is a fill with the operand inserted. Other borders read
-// the operand at places that the border's kind tells from the position.
+// A Pad of a constant is a fill into which the operand is inserted. Other
+// borders read the operand at places computed from the position, depending on
+// the kind of border.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +24,7 @@ namespace mp {
 
 namespace {
 
-/// How many elements each axis gets in front and behind.
+/// The number of elements added before and after each axis.
 struct Borders {
   Sizes before, behind;
 };
@@ -71,8 +72,7 @@ static FailureOr<Borders> getBorders(NodeLowering &node, int64_t rank) {
                  spreadOverAxes(e, *axes, all.drop_front(count), zeros)};
 }
 
-/// The operand without what negative pads take away; the pads then are not
-/// negative.
+/// Crops the operand by the negative pads, and sets these to 0.
 static FailureOr<TensorValue> crop(NodeLowering &node, TensorValue data,
                                    Borders &borders) {
   Emitter &e = node.e;
@@ -108,7 +108,7 @@ static FailureOr<TensorValue> crop(NodeLowering &node, TensorValue data,
   return changes ? e.slice(data, offsets, extents, strides) : data;
 }
 
-/// The place in [0, extent) that `position`, which may be outside, stands for.
+/// Maps `position`, which may be outside, to its place in [0, extent).
 static Value resolvePlace(Emitter &e, StringRef mode, Value position,
                           Size extent) {
   Scalars &s = e.s;
@@ -151,7 +151,7 @@ static TensorValue padByPlace(NodeLowering &node, TensorValue data,
   });
 }
 
-/// What the border holds, as a compute value.
+/// The value of the border, as a compute value.
 static FailureOr<Value> getPadValue(NodeLowering &node, Type element) {
   Scalars &s = node.s;
   Type type = getComputeType(element);
@@ -227,8 +227,7 @@ static LogicalResult eyeLikeRule(NodeLowering &node) {
   return success();
 }
 
-/// max(ceil((limit - start) / delta), 0) of floats; what is no number counts
-/// as none.
+/// max(ceil((limit - start) / delta), 0) of floats; NaN counts as 0.
 static Size getFloatCount(Emitter &e, Value start, Value limit, Value delta) {
   Scalars &s = e.s;
   Value steps = s.math<math::CeilOp>(s.div(s.sub(limit, start), delta));
@@ -278,7 +277,7 @@ static LogicalResult rangeRule(NodeLowering &node) {
   return success();
 }
 
-/// on where the position along the axis is the index, else off. Indices in
+/// on if the position along the axis is the index, else off. Indices in
 /// [-depth, depth) count.
 static LogicalResult oneHotRule(NodeLowering &node) {
   Emitter &e = node.e;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Images are padded where windows reach beyond them, with what changes no
-// result: the lowest value, or zero.
+// Images are padded where windows reach beyond them, with a value that does not
+// change results: the lowest value, or zero.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ static FailureOr<SlidingWindows> readPool(NodeLowering &node,
   return readSlidingWindows(node, space, kernel, node.getFlag("ceil_mode"));
 }
 
-/// The value that every other one is greater than, or equal to.
+/// The lowest value: all others are greater or equal.
 static Value getLowest(Scalars &s, TensorValue tensor) {
   Type type = getComputeType(tensor.element);
   if (isa<FloatType>(type))
@@ -53,8 +53,8 @@ static Value getLowest(Scalars &s, TensorValue tensor) {
 // MaxPool
 //===----------------------------------------------------------------------===//
 
-/// The greater one, or what is no number. Which zero it is does not matter, so
-/// that this takes fewer instructions than IEEE 754's maximum.
+/// The greater of both, or NaN if one is NaN. The sign of a zero does not
+/// matter here, which takes fewer instructions than IEEE 754's maximum.
 static Value takeGreater(Scalars &s, Value value, Value high, bool isUnsigned) {
   if (!isa<FloatType>(value.getType()))
     return s.max(high, value, isUnsigned);
@@ -62,7 +62,7 @@ static Value takeGreater(Scalars &s, Value value, Value high, bool isUnsigned) {
   return s.select(s.compare(Scalars::NE, value, value), value, greater);
 }
 
-/// Windows of single cells along an axis of so many.
+/// Windows of single cells along an axis of `count` cells.
 static SlidingAxis getCells(Emitter &e, Size count) {
   SlidingAxis axis;
   axis.image = axis.count = count;
@@ -71,9 +71,9 @@ static SlidingAxis getCells(Emitter &e, Size count) {
   return axis;
 }
 
-/// As reduceWindows. The last axis comes in a pass of its own, where that takes
-/// no more steps and what lies between the passes stays in the caches: elements
-/// that follow each other are read in the other one.
+/// Like reduceWindows. The last axis gets its own pass if that takes no more
+/// steps and the intermediate result stays in the caches; the other pass then
+/// reads consecutive elements.
 static TensorValue reduceInPasses(Emitter &e, TensorValue padded,
                                   const SlidingWindows &windows, Value init,
                                   function_ref<Value(Value, Value)> combine) {
@@ -88,7 +88,7 @@ static TensorValue reduceInPasses(Emitter &e, TensorValue padded,
     if (&single != &last.back())
       single = getCells(e, axis.count);
   }
-  // Of kernels and strides that a model may make as great as it likes.
+  // The products saturate: a model may have kernels and strides of any size.
   auto count = [](ArrayRef<SlidingAxis> axes) {
     uint64_t cells = 1;
     for (const SlidingAxis &axis : axes)
@@ -126,7 +126,7 @@ static LogicalResult maxPoolRule(NodeLowering &node) {
                      [](ValueRange values) { return values[0]; });
   node.set(0, greatest);
   if (node.wants(1)) {
-    // An image of pads only has no cell to name.
+    // An image that consists of pads has no cell to return.
     Size cells = e.size(1);
     for (const SlidingAxis &axis : *windows)
       cells = e.mul(cells, axis.image);
@@ -142,8 +142,8 @@ static LogicalResult maxPoolRule(NodeLowering &node) {
 // Sums and means
 //===----------------------------------------------------------------------===//
 
-/// How many cells of window `i` count: those in the image, or also those in
-/// its pads.
+/// The number of cells of window `i` that count: cells in the image and, if
+/// `countsPads`, in its pads.
 static Size countCells(Emitter &e, const SlidingAxis &axis, Value i,
                        bool countsPads) {
   Size start = e.mul(i, e.size(axis.stride)), low = axis.begin;
@@ -219,7 +219,7 @@ static Value takeRoot(Scalars &s, Value x, double p) {
   return math::PowFOp::create(s.b, s.loc, x, s.like(x, 1 / p));
 }
 
-/// An integer; a float in version 1.
+/// An integer attribute; a float in version 1.
 static double readExponent(NodeLowering &node) {
   return node.getVersion() < 2 ? node.getFloat("p") : double(node.getInt("p"));
 }
@@ -244,7 +244,7 @@ static LogicalResult lpPoolRule(NodeLowering &node) {
 }
 
 //===----------------------------------------------------------------------===//
-// Over whole images
+// Pooling of whole images
 //===----------------------------------------------------------------------===//
 
 static FailureOr<SmallVector<int64_t>> getSpatialAxes(NodeLowering &node) {
@@ -329,7 +329,7 @@ static FailureOr<Sizes> getUnpooledSizes(NodeLowering &node,
   return sizes;
 }
 
-/// Puts `values` where the `indices` (of the same count) say.
+/// Scatters `values` to the positions `indices`, which have the same count.
 static TensorValue scatter(Emitter &e, TensorValue values, TensorValue indices,
                            ArrayRef<Size> sizes) {
   Scalars &s = e.s;
@@ -423,8 +423,8 @@ readPoolOfResult(NodeLowering &node, TensorValue grad, Sizes &space) {
   return windows;
 }
 
-/// The window whose cell `tap` is cell `i` of the image, and whether there is
-/// one; 0 where there is none.
+/// The window whose cell `tap` is cell `i` of the image, or 0; the second value
+/// says if there is one.
 static std::pair<Value, Value> getWindowOf(Emitter &e, const SlidingAxis &axis,
                                            Value i, Value tap) {
   Size start = e.sub(e.add(i, axis.begin), e.mul(tap, e.size(axis.dilation)));
@@ -437,8 +437,8 @@ static std::pair<Value, Value> getWindowOf(Emitter &e, const SlidingAxis &axis,
   return {e.s.select(fits, e.index(index), e.s.index(0)), fits};
 }
 
-/// AveragePoolGrad(dY): each cell of the image sums up, of the windows that
-/// have it, the means' gradients.
+/// AveragePoolGrad(dY): each cell of the image sums the gradients of the means
+/// of all windows that contain it.
 static LogicalResult averagePoolGradRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;

@@ -21,8 +21,8 @@ namespace mp {
 // QuantizeLinear, DequantizeLinear
 //===----------------------------------------------------------------------===//
 
-/// A scale or zero point so that it broadcasts to `x`: of all elements, of
-/// each index of `axis`, or of each block of them.
+/// Reshapes a scale or zero point to broadcast to `x`: one for all elements,
+/// for each index of `axis`, or for each block of them.
 static FailureOr<TensorValue> spreadParameter(NodeLowering &node, TensorValue x,
                                               unsigned index) {
   Emitter &e = node.e;
@@ -62,8 +62,7 @@ static FailureOr<TensorValue> spreadParameter(NodeLowering &node, TensorValue x,
 }
 
 /// `value` plus the zero point (null for 0), rounded to an integer of the
-/// storage of `element`; ties go to even ones, and what is too great or small
-/// is the last that fits.
+/// storage of `element`. Ties go to even, and values out of range saturate.
 static Value quantize(Scalars &s, Value value, Value zeroPoint, Type element) {
   unsigned width = element.getIntOrFloatBitWidth();
   bool isUnsigned = element.isUnsignedInteger();

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Number i of a node is a mix of its seed and i (SplitMix64: Steele, Lea and
-// Flood, "Fast Splittable Pseudorandom Number Generators", 2014), so that the
-// numbers do not depend on who computes them in which order. Nodes without a
-// seed take one from their names: every run gives the same numbers, and every
-// call of a run others.
+// Flood, "Fast Splittable Pseudorandom Number Generators", 2014). The numbers
+// do not depend on the order in which they are computed. A node without a seed
+// derives one from its name: every run gives the same numbers, and every call
+// in a run gives different ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ static uint64_t mix(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-/// Seeds that are near each other lead to places far apart.
+/// Seeds that are close to each other give distant start values.
 static uint64_t getSeed(NodeLowering &node) {
   if (node.states("seed")) {
     double seed = node.getFloat("seed");
@@ -66,17 +66,17 @@ public:
     return foldBits(z, 31);
   }
 
-  /// In [0, 1): as many bits as `type` (f32 or f64) has.
+  /// Uniform in [0, 1), with as many bits as `type` (f32 or f64) has.
   Value uniform(Value counter, Type type) {
     unsigned kept = type.isF64() ? 53 : 24;
     return fraction(shift(bits(counter), 64 - kept), kept, type);
   }
 
-  /// With mean 0 and deviation 1, by the transform of Box and Muller.
+  /// Normal with mean 0 and deviation 1, by the transform of Box and Muller.
   Value normal(Value counter, Type type) {
     Value one = s.integer(e.b.getI64Type(), 1);
     Value first = s.add(counter, counter);
-    // In (0, 1]: its logarithm is finite.
+    // The radius is in (0, 1]: its logarithm is finite.
     Value radius = s.sub(s.constant(type, 1), uniform(first, type));
     Value turn = uniform(s.add(first, one), type);
     Value length = s.sqrt(s.mul(s.constant(type, -2), s.log(radius)));
@@ -123,7 +123,7 @@ static Value getCounter(Emitter &e, ArrayRef<Size> sizes) {
 // RandomUniform, RandomNormal, Bernoulli
 //===----------------------------------------------------------------------===//
 
-/// The sizes of an operand, or those that 'shape' tells.
+/// The sizes of an operand, or those of the attribute 'shape'.
 static FailureOr<Sizes> getRandomSizes(NodeLowering &node) {
   if (node.getNumOperands() > 0)
     return node.e.sizes(node.in(0));
@@ -187,8 +187,8 @@ static LogicalResult bernoulliRule(NodeLowering &node) {
 // Multinomial
 //===----------------------------------------------------------------------===//
 
-/// Classes by their logarithms of unscaled chances: the first one at which the
-/// sum of chances exceeds a random part of all.
+/// Draws classes by logarithms of unscaled probabilities: the first one at
+/// which the sum of probabilities exceeds a random part of the total.
 static LogicalResult multinomialRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;
@@ -232,9 +232,9 @@ static LogicalResult multinomialRule(NodeLowering &node) {
 
 namespace {
 
-/// When and how much Dropout drops.
+/// The mode and the ratio of a Dropout.
 struct DropoutMode {
-  /// i1; null if it never does.
+  /// An i1; null if it never drops.
   Value isTraining;
   /// f32
   Value ratio;
@@ -248,7 +248,7 @@ static FailureOr<DropoutMode> getDropoutMode(NodeLowering &node) {
   DropoutMode mode;
   Type f32 = e.b.getF32Type();
   if (node.getVersion() < 12) {
-    // From version 7 on, nodes are for inference.
+    // From version 7 on, these nodes are for inference.
     if (node.getVersion() < 7 && !node.getFlag("is_test"))
       mode.isTraining = s.integer(e.b.getI1Type(), 1);
     mode.ratio = s.constant(f32, node.getFloat("ratio"));
@@ -271,7 +271,7 @@ static FailureOr<DropoutMode> getDropoutMode(NodeLowering &node) {
   return mode;
 }
 
-/// Elements stay with the chance 1 - ratio, as much larger as others are lost.
+/// Elements are kept with probability 1 - ratio, and scaled by its inverse.
 static LogicalResult dropoutRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Accumulated in the compute type: 16-bit floats in fp32, rounded once.
+// Values are accumulated in the compute type: 16-bit floats in fp32, rounded
+// once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,12 +19,12 @@ namespace mp {
 
 namespace {
 
-/// What is done with each element, between elements, and in the end.
+/// The functions applied to each element, between elements, and to the result.
 struct Reduction {
   Value (*before)(Scalars &, Value);
   Value (*combine)(Scalars &, Value, Value, bool isUnsigned);
   Value (*after)(Scalars &, Value);
-  /// Of an empty set.
+  /// The result for an empty set.
   Value (*start)(Scalars &, Type, bool isUnsigned);
 };
 
@@ -74,9 +75,9 @@ static Value logarithm(Scalars &s, Value x) {
 
 namespace {
 
-/// What is reduced over: axes, or where they are known at run time only, for
-/// each axis whether it is one of them (i1). Their number is known where they
-/// are dropped.
+/// The reduced axes. If they are known at run time only, `flags` has an i1 per
+/// axis that says if it is reduced. Their number is known if reduced axes are
+/// dropped.
 struct Axes {
   SmallVector<int64_t> known;
   SmallVector<Value> flags;
@@ -85,15 +86,15 @@ struct Axes {
 
 } // namespace
 
-/// For each axis whether it is one of `list`, whose length is known at run time
-/// only; `all` is for an empty one.
+/// One flag for each axis: true if it is in `list`, whose length is known at
+/// run time only. `all` is the flag for an empty list.
 static SmallVector<Value> findFlags(NodeLowering &node, TensorValue list,
                                     int64_t rank, bool all) {
   Emitter &e = node.e;
   Scalars &s = node.s;
   Type type = list.element;
   Value no = s.constant(type, 0), yes = s.constant(type, 1);
-  // One if the condition holds for some of the list.
+  // 1 if the condition holds for an entry of the list.
   auto findSome = [&](function_ref<Value(Value)> condition) {
     TensorValue some = e.reduce(list, {0}, /*keepDims=*/false, type, no,
                                 [&](Value axis, Value found) {
@@ -189,7 +190,7 @@ static TensorValue reduceFlagged(Emitter &e, TensorValue x,
   });
 }
 
-/// As Emitter::reduce, over axes of either kind.
+/// Like Emitter::reduce, over axes of either kind.
 static TensorValue reduceOver(Emitter &e, TensorValue x, const Axes &axes,
                               bool keepDims, Type element, Value init,
                               function_ref<Value(Value, Value)> combine,
@@ -201,7 +202,7 @@ static TensorValue reduceOver(Emitter &e, TensorValue x, const Axes &axes,
   return keepDims ? result : dropFlagged(e, result, axes.flags, axes.count);
 }
 
-/// The number of elements that become one.
+/// The number of elements that are reduced to one.
 static Size getReducedCount(Emitter &e, TensorValue x, const Axes &axes) {
   Size count = e.size(1);
   Sizes sizes = e.sizes(x);
@@ -300,7 +301,7 @@ static LogicalResult logSumExpRule(NodeLowering &node) {
       e, x, **axes, true, type, lowest(s, type, false),
       [&](Value value, Value high) { return s.max(high, value); },
       [&](ValueRange values) {
-        // All of them -inf, or one +inf: the difference would be NaN.
+        // If all are -inf, or one is +inf, the difference would be NaN.
         Value finite = s.compare(Scalars::LT, s.abs(values[0]),
                                  s.constant(type, INFINITY));
         return s.select(finite, values[0], s.constant(type, 0));

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Places are data, so each read is kept inside of the image, whatever they are.
+// Positions are data: each read is clamped to the image for any position.
 //
 //===----------------------------------------------------------------------===//
 
@@ -271,7 +271,7 @@ static LogicalResult affineGridRule(NodeLowering &node) {
 
 namespace {
 
-/// One axis of a bin: `count` points, `step` apart, behind `start`.
+/// One axis of a bin: `count` points after `start`, `step` apart.
 struct RoiPoints {
   Value start, step;
   Size count;
@@ -398,7 +398,7 @@ static LogicalResult roiAlignRule(NodeLowering &node) {
       sampling > most)
     return node.fail("a result of " + Twine(height) + " x " + Twine(width) +
                      " bins");
-  // Before opset 16 no pixel was halved.
+  // Before opset 16, there was no half-pixel shift.
   bool isHalfPixel =
       node.getString("coordinate_transformation_mode") == "half_pixel";
   RoiPooling pooling{node,

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is selected is counted first, or has room for as much as there can be,
-// of which the used part is the result.
+// Selected elements are counted first, or get room for the maximal number; the
+// used part is the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -121,8 +121,8 @@ static LogicalResult compressRule(NodeLowering &node) {
 
 namespace {
 
-/// Equal rows are one group: the number of groups, the first row of each, how
-/// many rows each has, and the group of each row.
+/// Groups of equal rows: the number of groups, the first row of each, the
+/// number of rows of each, and the group of each row.
 struct Groups {
   Size count;
   TensorValue firsts, lengths, ofRow;
@@ -130,7 +130,7 @@ struct Groups {
 
 } // namespace
 
-/// Whether row x is before row y in lexicographic order.
+/// True if row x is before row y in lexicographic order.
 static Value isRowLess(Emitter &e, TensorValue rows, Value x, Value y) {
   Scalars &s = e.s;
   bool isUnsigned = rows.isUnsigned();
@@ -148,7 +148,7 @@ static Value isRowLess(Emitter &e, TensorValue rows, Value x, Value y) {
       })[1];
 }
 
-/// In sorted order; within a group the first row is the least.
+/// Groups are in sorted order; the first row of a group has the lowest index.
 static Groups groupRows(Emitter &e, TensorValue rows) {
   Scalars &s = e.s;
   Type wide = e.b.getI64Type();
@@ -259,7 +259,7 @@ struct Box {
   Value y1, x1, y2, x2;
 };
 
-/// Of one class of one batch.
+/// The suppression of boxes of one class in one batch element.
 struct Suppression {
   NodeLowering &node;
   TensorValue boxes, scores;
@@ -289,7 +289,7 @@ Box Suppression::load(Value batch, Value index) const {
           s.add(v[0], width)};
 }
 
-/// Whether the part that two boxes share is too much of both.
+/// True if the intersection of two boxes is too large a part of their union.
 Value Suppression::overlaps(Value batch, Value x, Value y) const {
   Scalars &s = node.s;
   Box a = load(batch, x), b = load(batch, y);
@@ -324,7 +324,7 @@ Values Suppression::select(Value batch, Value kind, ValueRange carried) const {
           isRoom = arith::AndIOp::create(
               e.b, e.loc, isRoom,
               s.compare(Scalars::GT, score(index), scoreThreshold));
-        // Nothing is compared where nothing can be added.
+        // Nothing is compared once nothing can be added.
         Value end = s.select(isRoom, v[0], first);
         Value isGood =
             e.loop(first, end, isRoom, [&](Value j, ValueRange good) -> Values {

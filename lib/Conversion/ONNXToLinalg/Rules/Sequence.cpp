@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Sequences whose length is known are lists of tensors while compiling, and
-// nothing in the code. Others cannot be compiled.
+// Sequences of known length are lists of tensors at compile time, and do not
+// exist in the code. Others cannot be compiled.
 //
 //===----------------------------------------------------------------------===//
 
@@ -84,7 +84,7 @@ static LogicalResult insertRule(NodeLowering &node) {
   if (failed(list))
     return failure();
   int64_t count = list->elements.size();
-  // Behind the last one, too.
+  // The position after the last element is allowed, too.
   auto position = getPosition(node, 2, count + 1, count);
   if (failed(position))
     return failure();
@@ -160,7 +160,7 @@ static LogicalResult splitToSequenceRule(NodeLowering &node) {
   if (failed(lengths))
     return failure();
   KnownList list;
-  // Only parts of one, which are the default, lose their axis.
+  // Only parts of the default size 1 can lose their axis.
   if (!node.has(1) && !node.keepDims())
     for (size_t index = 0; index < lengths->size(); ++index)
       list.elements.push_back(takeAt(e, data, *axis, e.size(index)));
@@ -198,7 +198,8 @@ static LogicalResult concatFromSequenceRule(NodeLowering &node) {
   return success();
 }
 
-/// The body for each element of the first sequence, and of others beside it.
+/// Applies the body to each element of the first sequence, together with the
+/// elements of the other sequences.
 static LogicalResult mapRule(NodeLowering &node) {
   Region *body = node.getRegion("body");
   FailureOr<KnownList> first = getSequence(node, 0);

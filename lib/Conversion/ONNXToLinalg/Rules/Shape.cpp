@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace mp {
 
-/// -1 stands for what is left, 0 for the operand's size at the place.
+/// Replaces -1 by the remaining size, and 0 by the operand's size of that axis.
 static FailureOr<Sizes> resolveShape(NodeLowering &node, TensorValue data,
                                      Sizes shape) {
   Emitter &e = node.e;
@@ -90,7 +90,7 @@ static LogicalResult reshapeRule(NodeLowering &node) {
   }
   if (!shape)
     return node.fail("the number of dimensions is known at run time only");
-  // Sizes are not negative, so only those that were loaded may be -1.
+  // Sizes are not negative: only sizes that were loaded may be -1.
   bool isLoaded = !node.states("shape") && !node.getKnown(1);
   if (isLoaded) {
     shape = resolveAtRunTime(node, data, *shape);
@@ -169,8 +169,7 @@ static LogicalResult squeezeRule(NodeLowering &node) {
   return success();
 }
 
-/// Of the size 1 where `axes` have an axis of the result, else of the next
-/// size of `from`.
+/// Inserts sizes of 1 into `from` at the axes `axes` of the result.
 static Sizes spreadSizes(Emitter &e, ArrayRef<Size> from, ArrayRef<Size> axes) {
   Scalars &s = e.s;
   int64_t rank = from.size() + axes.size();
@@ -239,7 +238,7 @@ static LogicalResult expandRule(NodeLowering &node) {
   return success();
 }
 
-/// Of tensors whose rank or size foldShape could not tell.
+/// Only reached by tensors whose rank or sizes foldShape cannot tell.
 static LogicalResult shapeRule(NodeLowering &node) {
   return node.fail("operand has a type that cannot be compiled");
 }

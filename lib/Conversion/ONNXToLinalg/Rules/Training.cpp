@@ -17,8 +17,7 @@ using namespace mlir;
 
 namespace mp {
 
-/// old + gradient, or the gradient alone where the flag says to begin anew.
-/// Rounded once.
+/// old + gradient, rounded once; or the gradient alone if the flag is set.
 static TensorValue addGradient(NodeLowering &node, Value beginsAnew) {
   Scalars &s = node.s;
   TensorValue old = node.in(0), gradient = node.in(1);
@@ -46,8 +45,8 @@ static LogicalResult accumulateInPlaceRule(NodeLowering &node) {
   return node.update(0, sum);
 }
 
-/// InPlaceAccumulator(buffer, gradient, update): the buffer stays as it is
-/// where the flag says so.
+/// InPlaceAccumulator(buffer, gradient, update): the buffer is kept if the flag
+/// says so.
 static LogicalResult accumulateRule(NodeLowering &node) {
   Scalars &s = node.s;
   TensorValue sum = addGradient(node, {});
