@@ -206,3 +206,20 @@ def test_gradients(tmp_path):
         ({"xs": ["c0", "x"]}, "expected one input for each of the 2 names in"),
     ]:
         refuse(training(**wrong), tmp_path, where + text)
+
+
+def test_a_branch_that_may_never_run(tmp_path):
+    """Five elements are no four equal parts: an error unless an If decides."""
+    split = node("Split", ["x"], ["a", "b", "c", "d"], num_outputs=4, axis=0)
+    vector = [info("x", FLOAT, [5])]
+    outputs = [info("d", FLOAT, None)]
+    refuse(make([split], inputs=vector, outputs=outputs), tmp_path, "Split-18")
+    taken = node("Identity", ["x"], ["e"])
+    bodies = [
+        helper.make_graph([part], name, [], [info(result, FLOAT, None)])
+        for part, name, result in ((split, "then", "d"), (taken, "else", "e"))
+    ]
+    choice = node("If", ["q"], ["y"], then_branch=bodies[0], else_branch=bodies[1])
+    inputs = [*vector, info("q", TensorProto.BOOL, [])]
+    done = convert(make([choice], inputs=inputs), tmp_path)
+    assert done.returncode == 0, done.stderr

@@ -117,6 +117,9 @@ LogicalResult GraphImporter::addInferredTypes(const Node &node,
   const InferredTypes &inferred =
       inference.infer(loc.getContext(), node, schema, operands);
   refused = inferred.error;
+  bool isBody = scopes.size() > 1;
+  if (refused.empty() && !isBody)
+    refused = inferred.sizeError;
   if (!refused.empty())
     return success();
   for (auto [index, type, better] : llvm::enumerate(types, inferred.types)) {

@@ -224,8 +224,8 @@ InferredTypes inferResultTypes(MLIRContext *context,
         inference.inferFromBody(*onnxSchema);
       for (auto [type, proto] : llvm::zip(types, inference.getResults())) {
         type = convertType(context, proto);
-        if (result.error.empty())
-          result.error = whySizesRefused(proto);
+        if (result.sizeError.empty())
+          result.sizeError = whySizesRefused(proto);
       }
       if (symbols)
         for (const ::onnx::TypeProto &proto : inference.getResults())

@@ -39,6 +39,9 @@ using InferredSymbols = llvm::SmallVector<llvm::SmallVector<unsigned>>;
 struct InferredTypes {
   llvm::SmallVector<mlir::Type> types;
   std::string error = {};
+  /// Says which inferred size no tensor has. Such a size is unknown in a body,
+  /// which may never run.
+  std::string sizeError = {};
 };
 
 /// The result types of `node` by ONNX's own inference. If there is none, the
