@@ -131,7 +131,7 @@ ERRORS = {
     "transform-of-parts": (
         "float[2, 3, 1] a",
         "n = Constant<value_int=-1>() y = DFT(a, , n)",
-        "(DFT-20): its axis does not fit its operand",
+        "(DFT-20): axis attribute value -1 is invalid",
     ),
     "scale-of-integers": (
         "float a, uint8[2, 3] x",
