@@ -137,10 +137,11 @@ ERRORS = [
     (optimizer_operand(1, "rate"), "does not admit"),
     (optimizer_operand(1, ""), "is not optional, but absent"),
     (drop_operands, "Momentum"),
-    (lambda i: find(i, "Gradient").output.append("extra"), "no more results"),
-    (lambda i: set_attribute(i, "xs", ["w", "w"]), "expected an operand for each"),
-    (lambda i: set_attribute(i, "xs", [""]), "it names ''"),
-    (lambda i: set_attribute(i, "y", ""), "it names ''"),
+    (lambda i: find(i, "Gradient").output.append("extra"),
+     "expected one output for each"),
+    (lambda i: set_attribute(i, "xs", ["w", "w"]), "expected one input for each"),
+    (lambda i: set_attribute(i, "xs", [""]), "the model defines no value ''"),
+    (lambda i: set_attribute(i, "y", ""), "the model defines no value ''"),
     (bound_to_other_shape, "update_binding of 'w': expected"),
 ]
 
