@@ -214,7 +214,7 @@ def test_two_optimizers_are_skipped_one_by_one():
         (lambda i: i.algorithm.node[0].input.__setitem__(0, "q"),
          "the algorithm takes 'q', which the model does not define"),
         (lambda i: set_attribute(i, "xs", ["q"]),
-         "it names 'q', which the model does not define"),
+         "the model defines no value 'q'"),
         (lambda i: set_attribute(i, "y", "d"),
          "expected a scalar float to differentiate, got 'd'"),
         (lambda i: i.ClearField("update_binding"),
