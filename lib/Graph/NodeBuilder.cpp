@@ -333,8 +333,8 @@ Value NodeBuilder::reshapeLike(Value value, Value like) {
     llvm::replace(sizes, ShapedType::kDynamic, int64_t(-1));
     return create("Reshape", {value, ints(sizes)}, {}, type);
   }
-  // By default, a 0 copies the size of the operand, which is wrong for tensors
-  // without elements.
+  // Without `allowzero`, a 0 copies the size of the operand, which is wrong for
+  // tensors without elements.
   SmallVector<NamedAttribute> attributes;
   if (getOpset(module, "").value_or(1) >= 14)
     attributes.push_back(attr("allowzero", int64_t(1)));

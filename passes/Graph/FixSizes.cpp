@@ -91,7 +91,7 @@ DictionaryAttr FixSizes::fixShape(BlockArgument input, DictionaryAttr info) {
   return withDims(info, builder.getArrayAttr(described));
 }
 
-/// Fixes an input that is a whole number: the caller's value is no longer read.
+/// Replaces an integer input by a constant; the caller's value is ignored.
 void FixSizes::fixNumber(NodeBuilder &builder, BlockArgument input) {
   auto type = dyn_cast<RankedTensorType>(input.getType());
   if (!type || type.getRank() != 0 || !isa<IntegerType>(type.getElementType()))

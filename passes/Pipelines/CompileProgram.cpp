@@ -217,7 +217,7 @@ public:
       : cache(*options.cache), module(module), content(module),
         key(CodeCache::makeKey(content, describeSettings(options))) {}
 
-  /// Null if there is no such code, or it cannot be loaded into this process.
+  /// Returns null if the cache has no code, or if it cannot be loaded.
   std::unique_ptr<Program> load(const CompileOptions &options);
   void store(ProgramCode &code, const WarningRecorder &warnings);
 

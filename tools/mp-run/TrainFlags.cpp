@@ -30,9 +30,8 @@ usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
 Makes one step for each batch of the data, in a new order of rows in each epoch,
 and writes the trained parameters and other states to -o and to checkpoints.
 
-  --data=FILE           an .npz or .safetensors file: tensors by the names of
-                        inputs, of rows, of which --batch make up a batch, or
-                        of batches in order; types become those of inputs
+  --data=FILE           .npz or .safetensors: a tensor of rows, or of batches in
+                        order, by the name of each input; types are converted
   --raw=NAME:FILE:TYPE[SIZES]
                         the same from plain elements: x:x.bin:float32[?,784]
   --validation=FILE     the same, to evaluate the loss on after each epoch, as
@@ -49,11 +48,9 @@ and writes the trained parameters and other states to -o and to checkpoints.
   --checkpoint-every=N  steps between them (an epoch); --keep=N: how many (2)
   --resume              go on with the newest whole one, to the same bits
   --init=FILE           states to start with, or a folder of checkpoints
-  -o FILE               parameters and other states at the end: .safetensors,
-                        .npz; or .onnx with --into
+  -o FILE               the states at the end: .safetensors, .npz; .onnx (--into)
   --into=MODEL          the model whose parameters -o gets as they are trained
-  --average             -o gets the averages of the parameters in their place,
-                        which a step of mp-opt --average has
+  --average             -o gets the averages that a step of mp-opt --average has
   --log=FILE, --json    a line of JSON for each step; the end as JSON
   --progress=FORM       bar (on a terminal), lines, none or auto; --quiet: print
                         nothing on the way but warnings

@@ -34,7 +34,7 @@ static LogicalResult unsqueezeRule(NodeAdjoint &op) {
 
 static LogicalResult transposeRule(NodeAdjoint &op) {
   SmallVector<int64_t> permutation = op.getInts("perm");
-  // By default, the order of the axes is reversed.
+  // Without the attribute, the order of the axes is reversed.
   if (permutation.empty()) {
     op.set(0, op.b.create("Transpose", {op.grad()}));
     return success();

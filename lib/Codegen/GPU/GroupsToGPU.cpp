@@ -105,13 +105,11 @@ private:
   /// The state of the current group.
   std::optional<KernelFunction> kernel;
   Launch launch;
-  /// The block that contains its ops: the function's body, or a part's. Blocks
-  /// of a part are counted from `firstBlock`, and all parts have as many
-  /// threads.
+  /// The block of its ops: the function's body, or a part's. Blocks of a part
+  /// are counted from `firstBlock`; all parts have the same number of threads.
   Block *body = nullptr;
   Value firstBlock;
-  /// Indexed by the kind and text of groups; and the number of kernels of each
-  /// kind.
+  /// Kernels by the kind and text of groups; the number of each kind.
   llvm::StringMap<Kernel> kernelsOf;
   llvm::StringMap<unsigned> counts;
   /// True if a check may end the call.

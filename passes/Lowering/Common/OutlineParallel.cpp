@@ -163,8 +163,8 @@ findTypes(Value value, MemRefType type,
   return success();
 }
 
-/// The last axis that all users of `memory` index by the function's range; -1
-/// if there is no such axis.
+/// Returns the last axis that all users of `memory` index by the function's
+/// range, or -1.
 static int64_t findRangeAxis(Value memory, Value begin) {
   auto isOfRange = [&](Value index) {
     auto argument = dyn_cast<BlockArgument>(index);
