@@ -66,7 +66,8 @@ SmallVector<int64_t> FormAdvice::without(size_t axis) const {
   return rest;
 }
 
-/// Advice to select one index of the first axis, if all other sizes are known.
+/// Returns the number of elements of a row, if all axes after the first are
+/// known.
 std::optional<int64_t> FormAdvice::getRow(ArrayRef<int64_t> of) const {
   return of.empty() ? std::nullopt : getByteCount(of.drop_front(), 1);
 }

@@ -32,17 +32,24 @@ static bool isRecurrent(Operation *op) {
          llvm::any_of(op->getResultTypes(), is16BitTensor);
 }
 
-/// True if a caller feeds the output back: "state" and "stateN", "h" and
-/// "h_out", with the same rank and type.
+/// True if the names of an output and an input are those of a state before and
+/// after a call: "stateN" and "state", "h_out" and "h".
+static bool isNextName(StringRef next, StringRef name) {
+  if (name.empty() || !next.consume_front(name))
+    return false;
+  static constexpr StringLiteral endings[] = {"n", "next", "new", "out",
+                                              "output"};
+  return llvm::is_contained(endings, next.ltrim("_./-").lower());
+}
+
+/// True if a caller feeds the output back to the input.
 static bool isNextOf(Value output, Value input) {
   auto to = dyn_cast<RankedTensorType>(output.getType()),
        from = dyn_cast<RankedTensorType>(input.getType());
-  StringRef name = onnxir::getValueName(input),
-            next = onnxir::getValueName(output);
   return to && from && to.getRank() == from.getRank() && to.getRank() > 1 &&
          isa<FloatType>(to.getElementType()) &&
-         to.getElementType() == from.getElementType() && next != name &&
-         next.starts_with(name);
+         to.getElementType() == from.getElementType() &&
+         isNextName(onnxir::getValueName(output), onnxir::getValueName(input));
 }
 
 std::string findRecurrentState(ModuleOp module) {

@@ -48,7 +48,7 @@ and writes the trained parameters and other states to -o and to checkpoints.
   --checkpoint-every=N  steps between them (an epoch); --keep=N: how many (2)
   --resume              go on with the newest whole one, to the same bits
   --init=FILE           states to start with, or a folder of checkpoints
-  -o FILE               the states at the end: .safetensors, .npz; .onnx (--into)
+  -o FILE               states at the end: .safetensors, .npz; .onnx (--into)
   --into=MODEL          the model whose parameters -o gets as they are trained
   --average             -o gets the averages that a step of mp-opt --average has
   --log=FILE, --json    a line of JSON for each step; the end as JSON
