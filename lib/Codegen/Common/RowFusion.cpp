@@ -249,7 +249,8 @@ LogicalResult RowGroup::fuse(RewriterBase &rewriter) {
         Operation *op = producer.getOwner();
         if (!ops.contains(op))
           return std::nullopt;
-        // Fuse an op once, although its slices may be read several times.
+        // Return an output from the loop once, although its slices may be read
+        // several times.
         return scf::SCFTileAndFuseOptions::ControlFnResult{outputs.erase(op)};
       });
   rewriter.setInsertionPoint(root);

@@ -65,8 +65,8 @@ static SmallVector<ReassociationIndices> groupUnits(RankedTensorType type) {
   return groups;
 }
 
-/// The only reader of a product becomes a part of it, with its axes of size
-/// one.
+/// True for the only reader of a product. The op after such a reshape becomes a
+/// part of the product, with its axes of size one.
 static bool isOfProduct(Operation *reshape) {
   Value source = reshape->getOperand(0);
   return source.hasOneUse() && source.getDefiningOp<kernel::ContractOp>();

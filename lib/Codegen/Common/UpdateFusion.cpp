@@ -319,8 +319,8 @@ void UpdateFuser::run() {
   if (returned.empty())
     return;
   findUpdates();
-  // Visit readers before their operands: an op that one has taken in may read
-  // more.
+  // Visit readers before their operands: an op that takes in another one reads
+  // the operands of that itself.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (auto generic = dyn_cast<linalg::GenericOp>(op);
         generic && !updates.contains(generic) && canRecompute(generic))

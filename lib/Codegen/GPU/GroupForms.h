@@ -13,8 +13,9 @@
 
 namespace mp {
 
-/// The branch around all ops of a group, if it has no results and is around one
-/// op. Its condition is the same for all threads.
+/// The only op with a region of a group, if it is a branch without results or
+/// other side around one op; null otherwise. Its condition is the same for all
+/// threads.
 mlir::scf::IfOp findGuard(mlir::Block &body);
 
 /// The scalar that a map stores everywhere in its one output, if it is defined

@@ -185,9 +185,9 @@ void GroupConverter::takeStarts(linalg::GenericOp op, GenericCode &code) {
   }
 }
 
-/// Emits a block for each output that has many points, if they are contiguous;
-/// a block for some neighbours if each of them has many points; else a thread
-/// for each output.
+/// Emits a block for each output that has many points, if they are contiguous
+/// or outputs are few; a block for some neighbours if each of them has many
+/// points; else a thread for each output.
 void GroupConverter::emitReduce(linalg::GenericOp op) {
   GenericCode code(b, op);
   code.analyze();

@@ -125,7 +125,7 @@ static bool areApart(MutableArrayRef<Slice> slices) {
   return llvm::any_of(llvm::seq(slices.front().getType().getRank()), follows);
 }
 
-/// True if the values that `op` reads can be read at `where`.
+/// True if all operands of `op` but tensors are defined before `where`.
 bool PlaceParts::isAvailable(Operation *op, Operation *where) const {
   return llvm::all_of(op->getOperands(), [&](Value value) {
     return isa<TensorType>(value.getType()) ||
@@ -150,7 +150,7 @@ static Operation *getOwnMemory(Slice slice) {
   }
 }
 
-/// The first of `places`, or else `op`.
+/// The first of `op` and of those `places` that are not null.
 static Operation *getFirst(Operation *op, ArrayRef<Operation *> places) {
   for (Operation *place : places)
     if (place && place->isBeforeInBlock(op))
@@ -158,7 +158,8 @@ static Operation *getFirst(Operation *op, ArrayRef<Operation *> places) {
   return op;
 }
 
-/// Where each part gets its memory; null for a part that is copied.
+/// The op before which each part gets its memory; null for a part that is
+/// copied.
 SmallVector<Operation *> PlaceParts::getPlaces(Chain &chain) const {
   SmallVector<Operation *> places(chain.slices.size());
   if (!areApart(chain.slices))
@@ -171,19 +172,21 @@ SmallVector<Operation *> PlaceParts::getPlaces(Chain &chain) const {
   return places;
 }
 
-/// The op that a view for the slice's part has to be in front of.
+/// The op that a view for the slice's part has to be before; null if the part
+/// is not computed in such a view.
 Operation *PlaceParts::getStart(Slice slice) const {
   auto last = slice.getSource().getDefiningOp<Slice>();
   if (!last)
     return getOwnMemory(slice);
-  // It looks for its target itself.
+  // The inner chain will find the view as its target.
   Chain inner = last->hasOneUse() ? getChain(last) : Chain();
   if (inner.slices.size() < minParts || last->getBlock() != slice->getBlock())
     return nullptr;
   return getFirst(inner.slices.front(), getPlaces(inner));
 }
 
-/// The memory that the chain's result is copied to by its only reader.
+/// The memory to which the only reader of the chain's result copies it; null if
+/// there is none, or if it is not defined before the first slice.
 Value PlaceParts::findTarget(Chain &chain) const {
   Slice last = chain.slices.back();
   if (!last->hasOneUse())
@@ -204,7 +207,8 @@ Value PlaceParts::findTarget(Chain &chain) const {
   return target;
 }
 
-/// The memory of the chain's result, there from the first part on.
+/// The memory of the chain's result. Sets those `places` to null that come
+/// before it: their parts are copied.
 Value PlaceParts::getBuffer(Chain &chain,
                             MutableArrayRef<Operation *> places) const {
   if (Value target = findTarget(chain)) {

@@ -23,7 +23,7 @@ mlir::LogicalResult expandForLLVM(mlir::gpu::GPUModuleOp kernels);
 
 /// Adds patterns from the dialects below gpu to the types of `converter`:
 /// LLVM's intrinsics, and dynamic shared memory as a global without size. They
-/// must be added before patterns that call a vendor's library.
+/// have priority over patterns that call a vendor's library.
 void populateKernelPatterns(const mlir::LLVMTypeConverter &converter,
                             mlir::RewritePatternSet &patterns);
 

@@ -13,13 +13,13 @@
 
 namespace mp {
 
-/// The sizes of rows that stay in caches while they are read several times, in
+/// The largest rows that stay in caches while they are read several times, in
 /// elements.
 struct RowLimits {
-  /// The size of a row, or of a block of rows, in the first cache.
+  /// The most elements of a row, or of a block of rows, in the first cache.
   int64_t rowElements;
-  /// The size of a block of the fewest rows, a line of memory each. Zero: rows
-  /// are computed one by one, as threads of GPUs do.
+  /// The most elements of a block of the fewest rows: those that share a line
+  /// of memory. Zero: rows are computed one by one, as threads of GPUs do.
   int64_t blockElements;
 };
 

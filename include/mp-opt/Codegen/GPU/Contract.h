@@ -82,7 +82,7 @@ ContractLaunch getContractLaunch(ContractOp op);
 
 /// Emits the body of a kernel at the insertion point in a `gpu.func`.
 /// `operands` are a, b, the extra operands and c, of the types of those of
-/// `op`. `tile` is the index of the tile; null: that of the block.
+/// `op`. `tile` is the number of the tile, of type index; null: the block's.
 void emitContract(mlir::OpBuilder &builder, ContractOp op,
                   mlir::ValueRange operands, mlir::Value tile = nullptr);
 

@@ -26,7 +26,8 @@ struct GPUTarget {
   /// Bytes of shared memory that a block may have.
   int64_t sharedBytes = 99 * 1024;
 
-  /// The target of the module that contains `op`; NVIDIA's if it names no chip.
+  /// The target of the module that contains `op`; NVIDIA's if it names no chip,
+  /// or one that is not known.
   static GPUTarget get(mlir::Operation *op);
   /// gfx942 (MI300) multiplies by MFMA, 64 lanes a wave; gfx1100 (RX 7900) by
   /// WMMA, 32 lanes. Absent for other chips.

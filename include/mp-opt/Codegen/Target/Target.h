@@ -81,7 +81,7 @@ struct TargetNumbers {
   int64_t rangeElements = 16384;
   /// Elements of a row that stays in the first caches.
   int64_t rowElements = 16384;
-  /// Elements of a block of neighbouring rows, each one line of memory wide:
+  /// Elements of a block of neighbouring rows that share lines of memory:
   /// elements of a row may all be in different pages.
   int64_t rowBlockElements = 8192;
   /// The most channels of results for which packing the windows of a
@@ -98,9 +98,10 @@ struct TargetNumbers {
   int64_t tileRows = 8;
   int64_t tileVectors = 3;
   CacheBlocks blocks = {480, 512, 256};
-  /// The blocks of products by tiles that are deeper than `blocks.kc` and have
-  /// as many rows as this: they are so fast that micro-panels of columns have
-  /// to come from the first cache, rows and sums of a block from the second.
+  /// The blocks of products by tile registers that are deeper than `blocks.kc`
+  /// and have at least `mc` rows: they are so fast that micro-panels of columns
+  /// have to come from the first cache, rows and sums of a block from the
+  /// second.
   CacheBlocks deepBlocks = {512, 256, 256};
 };
 

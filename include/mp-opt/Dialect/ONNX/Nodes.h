@@ -21,7 +21,7 @@ namespace mp {
 bool hasOperand(mlir::Operation *node, unsigned index);
 bool hasResult(mlir::Operation *node, unsigned index);
 
-/// The attribute's value, or `byDefault` if it has none.
+/// The attribute's value, or `byDefault` if the node has no such attribute.
 int64_t getInt(mlir::Operation *node, llvm::StringRef name, int64_t byDefault);
 double getFloat(mlir::Operation *node, llvm::StringRef name, double byDefault);
 llvm::StringRef getString(mlir::Operation *node, llvm::StringRef name,

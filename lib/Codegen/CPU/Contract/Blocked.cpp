@@ -138,7 +138,8 @@ private:
   Value depth, steps, lhsPanels, rhsPanels;
   /// Elements of the summed dimension in a step.
   Value kc;
-  /// Blocks of K, and steps for which rows are packed before all tasks.
+  /// The number of blocks of K, and the steps of one, whose rows are packed
+  /// before all tasks.
   Value kBlocks, kBlockSteps;
   /// The steps of the tasks, and the sums' memory between blocks of K.
   Value firstStep, lastStep, kBlockSums;
@@ -182,8 +183,8 @@ void Blocked::chooseBlocks() {
       choosePanels(config.getMc(), config.getDeepMc(), shape.mr);
   Value maxRHSPanels =
       choosePanels(config.getNc(), config.getDeepNc(), shape.nr());
-  // Enough tasks for all threads, even if some take long: they divide rows
-  // where each may have all columns, else columns.
+  // Enough tasks for all threads, even if some take long: they divide rows if
+  // all columns are packed before, else columns.
   constexpr int64_t minTasks = 8, leastRows = 32;
   Value wantedM = e.ceilDiv(lhsPanels, maxLHSPanels);
   Value wantedN = e.ceilDiv(rhsPanels, maxRHSPanels);

@@ -249,8 +249,8 @@ static bool paysToStoreFromRegisters(ContractOp op,
 
 /// The number of columns that are left over by whole panels, if they are few: a
 /// panel for them would go through all rows for one vector that is hardly
-/// filled. The number is known for images. Rows are packed by vectors of K
-/// then, at whatever cost if they are a constant's.
+/// filled. It is 0 if sizes of images are not known. If there are such columns,
+/// rows are packed by vectors of K, at whatever cost if they are a constant's.
 static int64_t findTail(ContractOp op, const ContractShape &shape,
                         const Config &config) {
   bool isByVector =
@@ -353,8 +353,9 @@ static std::optional<Config> chooseWinograd(ContractOp op,
 }
 
 /// Tiles have eight vectors of sums, which keep two units for multiply-adds
-/// busy. Rows that are known to fit a vector are one each. If vectors are of
-/// channels, the number of pixels divides the row into equal parts.
+/// busy. Rows that are known to fit a vector are one each, others two. If
+/// vectors are of channels, a tile has up to eight pixels of a row, and divides
+/// a row that is known to be short into about equal parts.
 static std::optional<Config> chooseDepthwise(ContractOp op,
                                              const ContractShape &shape,
                                              const TargetNumbers &numbers) {

@@ -69,15 +69,15 @@ struct SplitCost {
 };
 constexpr SplitCost mmaCost = {4, 5e6}, fmaCost = {1, 4e5};
 /// A split must reduce the time to `worthwhile` of it; doubling the pieces
-/// again, to `worthDoubling`. Then the most pieces, and the least products of
-/// each.
+/// again, to `worthDoubling`. Then the most pieces, and the least terms of the
+/// sums of each.
 constexpr double worthwhile = 0.7, worthDoubling = 0.9;
 constexpr int64_t mostSplits = 64, leastLength = 128;
 
 /// The number of elements of the tiles computed at a time that keep a
 /// multiprocessor busy, and the power of their share that is its speed with
-/// fewer. If elements are loaded one by one, each block has a part of the
-/// speed, and all of them half of it.
+/// fewer. If elements are loaded one by one, each block has `scalarSpeed` of
+/// the speed, and all of them at most `mostScalarSpeed`.
 struct Busy {
   double elements, power;
 };

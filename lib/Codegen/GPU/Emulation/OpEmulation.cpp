@@ -56,7 +56,8 @@ private:
 
   Value word(int64_t value) { return makeWord(b, loc, value); }
   Type getWord() { return b.getI32Type(); }
-  /// Calls a function with the thread and the convergence point.
+  /// Calls a function with the thread. `callPlaced` adds the op's place, and
+  /// `meet` also notes that threads meet in the function.
   Value call(StringRef name, ArrayRef<Value> arguments, Type result = {});
   Value callPlaced(StringRef name, ArrayRef<Value> arguments, Type result = {});
   Value meet(StringRef name, ArrayRef<Value> arguments, Type result = {});
