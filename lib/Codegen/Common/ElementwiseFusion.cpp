@@ -173,7 +173,8 @@ private:
 };
 } // namespace
 
-/// False if any other op reads the value.
+/// Finds the readers of the value; false if an op reads it that cannot have the
+/// producer in its body.
 bool Recomputation::findReaders(Value value, ArrayRef<Operation *> reshapes,
                                 SmallVectorImpl<Reader> &readers) {
   for (OpOperand &use : value.getUses()) {

@@ -383,9 +383,9 @@ Value GroupConverter::placeInArena(MemRefType type, const Threads *owners) {
   return memref::ViewOp::create(b, loc, type, memory, start, ValueRange());
 }
 
-/// Places the memory that a kernel allocates in shared memory, once for the
-/// block or once for each of `owners`; or in the arena if shared memory is too
-/// small.
+/// Places the memory that a kernel allocates: in shared memory of the block or,
+/// with `owners`, in private memory of each of these threads; if that is too
+/// small, in the arena.
 void GroupConverter::placeTemporaries(const Threads *owners) {
   SmallVector<Operation *> allocs, deallocs;
   body->walk([&](Operation *op) {

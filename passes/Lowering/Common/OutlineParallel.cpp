@@ -104,8 +104,8 @@ static SmallVector<int64_t> getExclusive(ArrayRef<Value> captures) {
 /// Bytes of temporaries that a body may have on its stack.
 constexpr int64_t maxStackBytes = 262144;
 
-/// Allocates the temporaries of an iteration once for all iterations: on the
-/// stack, or, if they are big, at the beginning of the function.
+/// Allocates the temporaries of an iteration once for all iterations, on the
+/// stack. Those that do not fit `maxStackBytes`, or have dynamic sizes, stay.
 static void hoistTemporaries(func::FuncOp function) {
   SmallVector<memref::AllocOp> allocs;
   function.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });

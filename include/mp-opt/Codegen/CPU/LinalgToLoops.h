@@ -22,8 +22,8 @@
 namespace mp {
 
 /// Replaces `op`, whose operands are memrefs; inside of a runtime.parallel,
-/// without further parallel loops. Ranges of these have about `rangeElements`
-/// elements.
+/// without further parallel loops. Ranges of parallel loops have about
+/// `rangeElements` elements.
 mlir::LogicalResult lowerToLoops(mlir::RewriterBase &rewriter,
                                  mlir::linalg::LinalgOp op,
                                  int64_t rangeElements);

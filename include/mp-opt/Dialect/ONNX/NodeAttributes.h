@@ -41,7 +41,7 @@ public:
   /// The element of `onnx.results` for this result; null if there is none.
   mlir::Attribute getResultName(unsigned index) const;
 
-  /// The attributes in no order; names and lists have their packed form.
+  /// The attributes sorted by name; names and lists have their packed form.
   llvm::ArrayRef<mlir::NamedAttribute> getEntries() const { return entries; }
   /// The attributes sorted by name.
   llvm::SmallVector<mlir::NamedAttribute> getAll() const;
