@@ -63,7 +63,7 @@ void KnownTensors::forget(Operation *op) {
     tensors.erase(result);
 }
 
-/// The element in the range of its type; absent if it does not fit.
+/// The element if the type `to` can hold it; absent otherwise.
 static KnownTensor::Element fit(KnownTensor::Element element, IntegerType to) {
   unsigned width = to.getWidth();
   if (!element || (width == 64 && !to.isUnsigned()))

@@ -142,8 +142,8 @@ bool Sharder::isSum(Operation *node) const {
          getInt(node, "noop_with_empty_axes", 0) == 0;
 }
 
-/// True for the use that keeps an accumulated sum whole: Where passes on the
-/// sum of a rank's own batches until it is reduced.
+/// True for a use that needs the whole sum: if batches are accumulated, a Where
+/// keeps the sum of a rank's own batches until it is reduced.
 bool Sharder::isWhole(OpOperand &use, AllReduceOp gradient) const {
   Operation *node = use.getOwner();
   return gradient.getCondition() && isStandardOp(node, "Where") &&

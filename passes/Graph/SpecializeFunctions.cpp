@@ -72,7 +72,7 @@ struct Clone {
 struct Signature {
   /// The clone that they share, or null.
   FunctionOp clone;
-  /// The reason why they cannot share a clone.
+  /// The reason why these calls get no clone; empty if they can.
   std::string obstacle;
   /// The result types of the calls, if nothing in them is to be decided.
   std::optional<SmallVector<Type>> results;

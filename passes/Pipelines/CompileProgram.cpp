@@ -62,7 +62,8 @@ static LogicalResult inlineFunctions(ModuleOp module, TimingScope &timing) {
   return pm.run(module);
 }
 
-/// Sequences that are only known at compile time are not an error here.
+/// Turns sequences that loops append to into tensors; the conversion resolves
+/// the others, which must be known at compile time.
 static LogicalResult stackSequences(ModuleOp module, TimingScope &timing) {
   PassManager pm(module.getContext());
   pm.enableVerifier(false);

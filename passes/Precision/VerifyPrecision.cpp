@@ -217,7 +217,7 @@ void VerifyPrecision::summarize() {
   module->setAttr(mark::summary, summary.getDictionary(&getContext()));
 }
 
-/// Emits a remark for every remaining cast, with its user.
+/// Emits a remark for every remaining cast, with the users that need it.
 static void emitCastRemarks(ModuleOp module) {
   if (!module.getContext()->getRemarkEngine())
     return;

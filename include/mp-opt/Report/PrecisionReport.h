@@ -97,7 +97,8 @@ struct ModelSize {
   uint64_t weights = 0;
   /// Results of nodes that are neither constants nor inserted casts.
   uint64_t activations = 0;
-  /// For a graph that trains: values that the backward pass reads.
+  /// For a graph that trains: values of the forward pass that nodes after it
+  /// read, in bytes.
   uint64_t saved = 0;
   int64_t values = 0, dynamicValues = 0, unknownValues = 0;
   int64_t opset = 0, irVersion = 0;
@@ -161,7 +162,8 @@ struct PrecisionReport {
 
   /// "bf16", "f32" or "".
   llvm::StringRef getPrecision(const ReportNode &node) const;
-  /// The node that yields the value, or the value from which it is passed on.
+  /// The node that yields the value or, if an op of the mp dialect passes it on,
+  /// the original value.
   int getSource(const ReportValue &value) const;
   /// The value before one or several inserted casts.
   int skipCasts(int value) const;

@@ -7,8 +7,8 @@
 //
 // Numbers of nodes are not informative: most nodes of a training step belong to
 // the optimizer and are cheap. Work is measured in multiply-adds
-// (MultiplyAdds.h), per phase if a graph trains; if little of it is 16 bit, it
-// weighs the reasons.
+// (MultiplyAdds.h), per phase if a graph trains. If little of it is 16 bit,
+// each reason is weighed by its work.
 //
 //===----------------------------------------------------------------------===//
 

@@ -452,7 +452,8 @@ static Interval ruleIf(const OperandRanges &in) {
 // The table
 //===----------------------------------------------------------------------===//
 
-/// Rising functions of one operand.
+/// Rules for rising functions of one operand (`ruleRising0`: not defined below
+/// zero), and for results that are always within [lo, hi].
 template <double (*map)(double)>
 static Interval ruleRising(const OperandRanges &in) {
   return mapRising(in(0), map);

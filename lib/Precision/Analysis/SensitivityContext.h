@@ -101,8 +101,8 @@ public:
   void run();
 
 private:
-  /// The part of the path passed so far: no product, a sum of products, or a
-  /// node that ends the search for products.
+  /// The path back from the reader so far: it has passed nothing, a sum of
+  /// products, or a node that ends the search for products.
   enum Passed : uint8_t { Nothing, Sum, Product };
   struct Step {
     mlir::Value value;

@@ -71,7 +71,8 @@ bool WholeNumbers::isWhole(Operation *node, OperatorTraitsCache &kinds) {
   for (Value operand : node->getOperands()) {
     if (!isF32Tensor(operand.getType()))
       continue;
-    // Once an operand is not whole, the others need no check.
+    // Operands are checked, which is costly, only if the node may keep whole
+    // numbers whole.
     hasFloat = true;
     keeps = keeps && isWholeOperand(operand);
   }

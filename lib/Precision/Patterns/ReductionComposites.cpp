@@ -112,8 +112,8 @@ bool PartFinder::isTransparent(Operation *op) {
   return data == 1 && !isPower(op);
 }
 
-/// The first of the reduced values' definitions that satisfies `predicate`;
-/// only transparent ops may come before it.
+/// The index, in the kernel, of the nearest value before the reduction whose
+/// definition satisfies `predicate`; only transparent ops may lie in between.
 template <typename Predicate>
 unsigned PartFinder::findInKernel(const ReduceBroadcast &pattern,
                                   Predicate predicate) {

@@ -22,7 +22,8 @@ using namespace mp::onnxir;
 namespace mp {
 
 namespace {
-/// The property that a condition tests, as texts.
+/// The property that a condition tests, as texts; functions return none if it
+/// is unknown.
 struct Subject {
   std::vector<std::string> values;
   bool isList = false;

@@ -44,7 +44,7 @@ struct AssignmentOptions {
   /// allowed ops are always worth their casts.
   std::optional<double> minSaving;
   /// A constant that both 16-bit and f32 nodes use is stored in both types if
-  /// the 16-bit form has at most this many bytes; otherwise it is cast.
+  /// the 16-bit form has at most this many bytes, else cast at use.
   int64_t maxWeightCopy = 4096;
   /// Compares the minimum cut with every other assignment; for tests.
   bool proveOptimum = false;
@@ -68,7 +68,8 @@ struct NodePrecision {
   };
   mlir::Operation *node;
   OpClass opClass;
-  /// True if the class comes from a built-in list, or if there is none.
+  /// True if the class comes from a built-in list, or if the operator is on no
+  /// list.
   bool isBuiltin = false;
   /// True if a rule for nodes, not a list of operators, gives the class.
   bool isOverride = false;

@@ -29,7 +29,8 @@ struct NodeClass {
   mlir::Operation *node;
   OpClass opClass;
   llvm::StringRef reason;
-  /// True if the class comes from a built-in list, or if there is none.
+  /// True if the class comes from a built-in list, or if the operator is on no
+  /// list.
   bool isBuiltin = false;
   /// True if the policy allows the node, but the graph does not.
   bool overruled = false;

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The forward pass of a training graph computes its losses and its other
-// results. Its values that later nodes read must be kept in memory until then;
-// they take most of the memory of a training step.
+// results. Values of it that nodes after the pass read must be kept in memory
+// until then; they take most of the memory of a training step.
 //
 //===----------------------------------------------------------------------===//
 

@@ -79,7 +79,8 @@ public:
   struct Verdict {
     OpClass opClass;
     llvm::StringRef reason;
-    /// True if it comes from the built-in lists, or if there is none.
+    /// True if it comes from the built-in lists, or if the operator is on no
+    /// list.
     bool isBuiltin = false;
     /// The place where the user asked for it; empty if there is none.
     llvm::StringRef place;
