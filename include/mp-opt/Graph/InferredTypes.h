@@ -23,8 +23,8 @@ namespace mp {
 
 class InferredTypes {
 public:
-  /// True if a type noted here is more precise for a result of `op` or, if it
-  /// has subgraphs, for one of their inputs.
+  /// True if types noted here may refine those of `op`: that of an operand, or
+  /// of a value that one of its subgraphs yields, is among them.
   bool reach(mlir::Operation *op) const;
   /// Must be called before the types of an op's results, or of the inputs of
   /// its subgraphs, change for the first time.

@@ -90,8 +90,8 @@ private:
   DimensionSizes named;
   /// Dimensions that the user has given, by the name of the value.
   llvm::StringMap<llvm::SmallVector<int64_t, 4>> dimsByName;
-  /// Sizes in the order of values, equal neighbours merged; and the index of the
-  /// size of each value whose type does not give it.
+  /// Sizes in the order of values, equal neighbours merged; and the index of
+  /// the size of each value whose type does not give it.
   std::vector<Size> sizes;
   llvm::DenseMap<mlir::Value, unsigned> indices;
 };

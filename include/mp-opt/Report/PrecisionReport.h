@@ -162,8 +162,8 @@ struct PrecisionReport {
 
   /// "bf16", "f32" or "".
   llvm::StringRef getPrecision(const ReportNode &node) const;
-  /// The node that yields the value or, if an op of the mp dialect passes it on,
-  /// the original value.
+  /// The node that yields the value or, if an op of the mp dialect passes it
+  /// on, the original value.
   int getSource(const ReportValue &value) const;
   /// The value before one or several inserted casts.
   int skipCasts(int value) const;

@@ -64,7 +64,7 @@ private:
 
 } // namespace
 
-/// A sum of this many inputs or more counts as long.
+/// A sum of more inputs than this counts as long.
 static constexpr int64_t longSum = 64;
 
 PowerFinder::Origin PowerFinder::getOperand(Operation *node,

@@ -21,9 +21,9 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// A share of the sum shows an angle only if it differs by more than this from 0
-/// and 1, the ends of the circle, and from 1/2, where all numbers of equal size
-/// pair up.
+/// A share of the sum shows an angle only if it differs by more than this from
+/// 0 and 1, the ends of the circle, and from 1/2, where all numbers of equal
+/// size pair up.
 static constexpr double margin = 0.01;
 
 static bool isTelling(double share) {
