@@ -229,8 +229,8 @@ Error Batches::convert(Source &source, const ModelValue &input) {
     if (Error failed = checkElements(input, source.data))
       return failed;
   remarks.notes.push_back(describeConversion(input, given));
-  // Class numbers are checked as integers. They are few compared with the
-  // elements that they are expanded to.
+  // Class numbers are checked as integers, so all of them are converted at
+  // once. They are few compared with the data that they label.
   bool areNumbers = isInteger(input.kind) && !isInteger(given);
   Expected<Tensor> room = Tensor::create(
       input.kind, areNumbers ? source.data.getSizes() : source.sizes);
@@ -245,8 +245,8 @@ Error Batches::convert(Source &source, const ModelValue &input) {
   return Error::success();
 }
 
-/// Adds advice if sequence labels do not fit because the scores have their
-/// classes in the last axis.
+/// Adds advice to the error if sequence labels do not fit: the step may take the
+/// wrong axis of the scores for their classes.
 static Error adviseClassAxis(const ModelValue &input, Error failed) {
   bool isLabels = StringRef(input.name).starts_with("labels") &&
                   isInteger(input.kind) && input.sizes.size() > 1;

@@ -66,8 +66,8 @@ SmallVector<int64_t> FormAdvice::without(size_t axis) const {
   return rest;
 }
 
-/// Returns the number of elements of a row, if all axes after the first are
-/// known.
+/// The number of elements at one index of the first axis, i.e. in a row; absent
+/// if another size is unknown or there are no axes.
 std::optional<int64_t> FormAdvice::getRow(ArrayRef<int64_t> of) const {
   return of.empty() ? std::nullopt : getByteCount(of.drop_front(), 1);
 }

@@ -80,7 +80,8 @@ Model::Model(const DialectRegistry &registry, ModelOptions given)
   });
 }
 
-/// The error is marked as reported if a listener is set.
+/// The error is marked as reported if a listener is set, or if the context's
+/// owner receives all messages, as for copies.
 llvm::Error Model::fail(ErrorKind kind, const Twine &text) {
   return makeError({kind, text.str(), !owned || options.onMessage});
 }
@@ -356,7 +357,8 @@ llvm::Error Model::writeONNX(StringRef path) {
 // Compiling
 //===----------------------------------------------------------------------===//
 
-/// Completes the options: adds the host's target if none is given.
+/// Completes the options: adds the host's target if none is given. Removes
+/// reductions that a device is not to make.
 llvm::Expected<CompileOptions> Model::complete(const CompileOptions &given) {
   CompileOptions own = given;
   if (own.device != DeviceKind::CPU && !own.keepReductions)

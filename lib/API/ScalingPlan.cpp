@@ -269,7 +269,8 @@ ScaledStep scale(const MeasuredStep &step, const Network &network,
     free = end = begin + network.getSeconds(bytes, wanted.ranks);
     sent += 2 * bytes * (wanted.ranks - 1) / wanted.ranks;
   }
-  // The expected maximum of n normally distributed numbers.
+  // The lag of the slowest rank: the largest of n normally distributed numbers
+  // is about this far from their mean.
   double slowest =
       step.seconds * jitter * std::sqrt(2 * std::log(double(wanted.ranks)));
   // An update of several batches waits only once.

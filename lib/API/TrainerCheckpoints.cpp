@@ -116,9 +116,10 @@ static uint64_t getNumber(const DataAttributes &settings, StringRef key) {
   return number;
 }
 
-/// Converts a checkpoint of a run whose steps took more rows, i.e. had more
-/// ranks or accumulated more batches. The step number is scaled to keep the
-/// number of rows. It grows, so new checkpoints are newer than existing ones.
+/// Converts a checkpoint of a run whose steps took more rows, because it had
+/// more ranks, or accumulated fewer and larger batches. The step number is
+/// scaled to keep the number of rows. It grows, so new checkpoints are newer
+/// than existing ones.
 Error Trainer::convertCheckpoint(Checkpoint &checkpoint) const {
   DataAttributes now = getSettings(), &then = checkpoint.settings;
   auto known = then.find(statesSetting);

@@ -59,7 +59,8 @@ bool Trainer::isRange(unsigned input) const {
   return shard != shards.end() && shard->second->isRange;
 }
 
-/// Distributes ranges of sharded states to all ranks before the first step.
+/// Sets states; whole states of ranges are kept until all ranks get their ranges
+/// of them, before the first step.
 Error Trainer::setStates(ArrayRef<NamedTensor> given, bool needsAll) {
   std::vector<NamedTensor> others;
   StringMap<unsigned> missing;
@@ -90,7 +91,8 @@ Error Trainer::setStates(ArrayRef<NamedTensor> given, bool needsAll) {
   if (needsAll && !missing.empty())
     return createStringError("state '" + missing.begin()->getKey() +
                              "' is missing");
-  // These states include the current ranges.
+  // Ranges are not set here: they get their current values, so that no state is
+  // missing.
   if (needsAll)
     for (const auto &[input, shard] : shards)
       if (shard->isRange)

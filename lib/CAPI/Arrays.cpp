@@ -83,7 +83,8 @@ CallInputs::CallInputs(ArrayRef<ProgramValue> given, ArrayRef<ModelValue> form,
   }
 }
 
-/// The index for an array, which may have no name, among `count` of them.
+/// The number of the input for an array, which may have no name and is number
+/// `index` of `count` arrays. Fails if there is no such input.
 Expected<size_t> CallInputs::findPlace(const mp_opt_array &array, size_t index,
                                        size_t count) const {
   std::vector<StringRef> names;

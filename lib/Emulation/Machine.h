@@ -56,7 +56,7 @@ struct Copy {
 struct Copies {
   Copy *items = nullptr;
   uint32_t count = 0, capacity = 0;
-  /// The number of committed groups, and the first of them that is open.
+  /// The number of groups that were committed so far.
   uint32_t committed = 0;
 };
 

@@ -161,10 +161,10 @@ static bool multipliesVectors(const llvm::Function &function) {
 
 /// Prevents unrolling of loops over scalars, and of loops around them. These
 /// loops are vectorized and interleaved, which is all that they gain from
-/// copies of their bodies. LLVM would multiply the instructions for sums over a
-/// few thousand numbers on processors that it believes to have large buffers.
-/// Loops that move vectors, e.g. to pack operands, gain nothing either. Loops
-/// that multiply vectors are left to LLVM.
+/// copies of their bodies. For processors that it believes to have large
+/// buffers, LLVM would unroll three sums over a few thousand numbers to as many
+/// instructions. Loops that move vectors, e.g. to pack operands, gain nothing
+/// either. Loops that multiply vectors are left to LLVM.
 static void keepLoops(llvm::Module &module,
                       llvm::PassInstrumentationCallbacks &callbacks) {
   for (llvm::Function &function : module)
@@ -265,7 +265,8 @@ static void optimizeForHost(llvm::Module &module,
 // Pieces
 //===----------------------------------------------------------------------===//
 
-/// Definitions may be used by other pieces, but not outside of the object.
+/// Lets other pieces use local definitions, which stay hidden outside of the
+/// linked program or library.
 static void shareDefinitions(llvm::Module &module) {
   for (llvm::GlobalValue &value : module.global_values()) {
     if (!value.hasLocalLinkage())

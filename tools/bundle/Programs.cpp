@@ -3,6 +3,7 @@
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+//===----------------------------------------------------------------------===//
 //
 // A statically linked program has 70 MB, and a Python package would contain
 // three of them. There, the programs are parts of libmp-opt.so, and the

@@ -68,7 +68,7 @@ struct SessionFlags {
   /// The name of a tensor in the data that has labels, i.e. expected values
   /// instead of an input; empty for none.
   std::string labels;
-  /// Set for a training step that several ranks share.
+  /// Keeps the reductions of a step of several ranks on devices.
   bool keepReductions = false;
 
   void addTo(Flags &flags);

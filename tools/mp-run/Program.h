@@ -10,7 +10,7 @@
 
 namespace mp {
 
-/// The program without `main`; returns the exit code.
+/// Runs the whole program for `main`; returns the exit code.
 int runRunProgram(int argc, char **argv);
 
 } // namespace mp

@@ -377,7 +377,7 @@ static int trainRank(TrainFlags &flags, const mlir::DialectRegistry &registry) {
   if (trained)
     return *trained;
   ErrorDetails details = takeDetails(trained.takeError());
-  // Once the process ends, the launcher may end this one as well.
+  // Once a rank has ended, the launcher may end this one as well.
   if (ranks)
     hushInterrupts();
   // Other ranks would wait for this one, unless all have the error.

@@ -84,8 +84,8 @@ public:
   /// Writes an ONNX file atomically. External data go to a file next to it.
   llvm::Error writeONNX(llvm::StringRef path);
 
-  /// Fails in the same way as `writeONNX` if the model cannot be written.
-  /// Writes nothing.
+  /// Fails as `writeONNX` does if the model itself cannot be exported. Writes
+  /// nothing.
   llvm::Error checkONNX(llvm::StringRef path);
 
   /// The inputs of the model before it is compiled. Fails with kind

@@ -5,11 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//
 // Random data are floats of N(0, 1) and integers 0 and 1 (ModelValue.h). Most
 // effects of 16-bit types do not depend on the range of inputs; this file finds
 // the exceptions.
-//
 //
 //===----------------------------------------------------------------------===//
 

@@ -68,11 +68,13 @@ struct ReferenceComparisonOptions {
 };
 
 /// Runs models on the same data, and one of them, the reference, with every
-/// float as float64. Each program is compiled once: - every model, with the
-/// requested values as outputs; - the reference in its own types, with the same
-/// values, and with switches that round the values that a model rounds
-/// (Roundings.h). It gives the integers of the reference (DiscreteValues.h),
-/// the bounds, and what nodes add; - the reference in float64.
+/// float as float64. Each program is compiled once:
+///  - every model, with the requested values as outputs;
+///  - the reference in its own types, with the same values, and with switches
+///    that round the values that a model rounds (Roundings.h). It gives the
+///    integers of the reference (DiscreteValues.h), the bounds, and the errors
+///    that nodes add;
+///  - the reference in float64.
 class ReferenceComparison {
 public:
   /// `data` are for the reference as it is before its floats are widened.

@@ -80,8 +80,9 @@ struct ScalingCase {
 
 struct ScaledStep {
   ScalingCase of;
-  /// Averages per update: the step time, and the exposed communication of the
-  /// slowest rank. `efficiency` is relative to the step of one rank.
+  /// Averages per step over the batches of an update: the time, including the
+  /// wait for the slowest rank, and the exposed communication in it.
+  /// `efficiency` is the step time of one rank divided by `seconds`.
   double seconds = 0, exposed = 0, efficiency = 0;
   /// Bytes that each rank sends for each update.
   double bytes = 0;

@@ -47,8 +47,8 @@ public:
   /// The states, which share memory with this object, as of the time when the
   /// program last returned them.
   std::vector<NamedTensor> nameStates() const;
-  /// Returns the states without copying them. Fails if a device does not return
-  /// them.
+  /// Returns the current states, which are fetched from the device first. Fails
+  /// if the device does not return them.
   llvm::Expected<std::vector<NamedTensor>> fetchStates() const;
   /// Replaces states by copies of the tensors with the same names. Fails,
   /// naming the state, if a type differs or if one is missing and `needsAll` is

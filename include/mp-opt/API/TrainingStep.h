@@ -20,8 +20,8 @@ constexpr llvm::StringLiteral rateName = "learning_rate";
 struct TrainingStep {
   std::vector<ModelValue> inputs;
   /// Indexed by input: true if the step returns the input's next value as
-  /// output NAME_new. Nodes that update their inputs in place are also states,
-  /// but only the program knows them.
+  /// output NAME_new. Inputs that nodes update in place are also states, but
+  /// only the program knows which ones these are.
   std::vector<bool> isState;
 
   /// Fails if the model has no loss. The error explains how to make a step of

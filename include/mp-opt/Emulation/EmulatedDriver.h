@@ -13,7 +13,7 @@
 //   as possible;
 // * memory of the device is not accessible to the host, is not adjacent to
 //   other memory, and is never zero at first; writes after its end are
-detected;
+//   detected;
 // * addresses, sizes, handles, grids, blocks and shared memory are checked;
 // * nothing may be freed, allocated or waited for while work is queued or
 //   recorded;

@@ -124,7 +124,7 @@ int32_t MP_EMULATED(cuMemAlloc_v2)(mp_device_address *address, size_t bytes) {
 
 int32_t MP_EMULATED(cuMemFree_v2)(mp_device_address address) {
   Call call(Call::Context, "cuMemFree");
-  // Memory of a failed context is freed together with the context.
+  // A context that has failed still frees its memory, but returns its error.
   if (call.error && call.error != call.state.sticky)
     return call.error;
   if (!call.error)

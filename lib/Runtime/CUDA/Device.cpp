@@ -84,8 +84,8 @@ static bool isFor(const PlanView &plan, uint64_t other, uint64_t index) {
          plan.getImages()[other].instead_of == static_cast<int64_t>(index);
 }
 
-/// Ranks images: those made for newer devices first. Machine code, which needs
-/// no compiler, comes before PTX.
+/// Greater for images made for newer devices and, for the same device, for
+/// machine code, which needs no compiler, than for PTX.
 static uint32_t getRank(const mp_plan_image &image) {
   return 4 * image.architecture + 2 * (image.is_specific != 0) +
          (image.kind == MP_IMAGE_CUBIN);

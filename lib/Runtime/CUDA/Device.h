@@ -29,8 +29,8 @@ public:
   int32_t check(const PlanView &plan) const;
 
   /// Sets `chosen` to the best image among image `index` and its alternatives:
-  /// the one made for the latest device that this device can run. Fails if
-  /// there is none.
+  /// of those that this device can run, the one made for the latest device.
+  /// Fails if there is none.
   int32_t choose(const PlanView &plan, uint64_t index, uint64_t &chosen) const;
 
   /// Sets an error with the driver's name for `error` and the action that

@@ -32,9 +32,10 @@ inline uint64_t getBytes(Wire wire) {
   return bytes[static_cast<int>(wire)];
 }
 
-/// True for the operations of mp_operation on ranges, each of which belongs to
-/// one rank; nothing is added.
+/// True for the operations of mp_operation on ranges of members, each of which
+/// belongs to one rank.
 inline bool isOfRanges(int32_t operation) { return operation >= MP_SCATTER; }
+/// True for those of them that add nothing up.
 inline bool isGather(int32_t operation) { return operation >= MP_GATHER; }
 
 /// A launch: the kernel, and the offset of its rows of mp_rank_piece or

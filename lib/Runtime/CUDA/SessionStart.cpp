@@ -260,7 +260,7 @@ int32_t mp_session::record(bool whenSet, uint64_t begin, uint64_t end) {
 }
 
 int32_t mp_session::makeGraph(Piece &piece, uint64_t begin) {
-  // True if the graph has no nodes yet.
+  // True if the graph would have no nodes, in which case none is made.
   bool isEmpty = true;
   for (uint64_t index = begin; index < piece.firstReduction; ++index)
     isEmpty &= plan.getRecords()[index].when_set != 0;
