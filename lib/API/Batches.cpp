@@ -245,8 +245,8 @@ Error Batches::convert(Source &source, const ModelValue &input) {
   return Error::success();
 }
 
-/// Adds advice to the error if sequence labels do not fit: the step may take the
-/// wrong axis of the scores for their classes.
+/// Adds advice to the error if sequence labels do not fit: the step may take
+/// the wrong axis of the scores for their classes.
 static Error adviseClassAxis(const ModelValue &input, Error failed) {
   bool isLabels = StringRef(input.name).starts_with("labels") &&
                   isInteger(input.kind) && input.sizes.size() > 1;

@@ -62,7 +62,7 @@ void makeEvaluationModel(Model &model, const TrainingStep &step) {
 // Creation
 //===----------------------------------------------------------------------===//
 
-/// The input of the step that has this name; null if there is none.
+/// The input of the step with this name, unless it is a state; else null.
 static const ModelValue *findInput(const TrainingStep &step, StringRef name) {
   for (auto [input, isState] : llvm::zip(step.inputs, step.isState))
     if (!isState && input.name == name)

@@ -104,8 +104,8 @@ Expected<StringMap<double>> ReferenceComparison::measureRounding() {
 //===----------------------------------------------------------------------===//
 
 /// Measures the errors of the reference's own types against float64, by outputs
-/// and exposed values. Infinite if an element is finite in only one of both, or
-/// another non-finite value; values with other sizes in float64 are skipped.
+/// and exposed values. Infinite if an element is NaN or infinite in only one of
+/// both; values that are missing or have other sizes in float64 are skipped.
 StringMap<double> ReferenceComparison::measureFloats() const {
   StringMap<double> errors;
   for (const auto &entry : own.inner) {

@@ -321,7 +321,8 @@ Error Trainer::writeCheckpoint(StringRef folder) {
 }
 
 /// A file named `stop` next to the checkpoints also stops the run, for users
-/// who cannot send a signal. The file is removed.
+/// who cannot send a signal, e.g. because the launcher would end the run at
+/// once. The file is removed.
 bool Trainer::takeStopFile() const {
   if (options.checkpoints.empty())
     return false;

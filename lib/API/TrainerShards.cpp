@@ -59,8 +59,8 @@ bool Trainer::isRange(unsigned input) const {
   return shard != shards.end() && shard->second->isRange;
 }
 
-/// Sets states; whole states of ranges are kept until all ranks get their ranges
-/// of them, before the first step.
+/// Sets states; whole states of ranges are kept until all ranks get their
+/// ranges of them, before the first step.
 Error Trainer::setStates(ArrayRef<NamedTensor> given, bool needsAll) {
   std::vector<NamedTensor> others;
   StringMap<unsigned> missing;

@@ -266,7 +266,7 @@ MPOPT_INSTANTIATE(double)
 
 namespace {
 /// The rows of all ranks. Each rank sends as many rows as the rank with the
-/// most rows; the rest is arbitrary.
+/// most rows; those after its own `counts` rows have no meaning.
 template <typename Wire> struct RankRows {
   std::vector<int64_t> counts, indices;
   std::vector<Wire> elements;

@@ -512,7 +512,8 @@ static Error reduce(Communicator &ranks, std::vector<BucketMember> members,
                     bool isWireBF16, uint64_t &sent) {
   if (Error failed = reduceRows(ranks, members, isWireBF16, sent))
     return failed;
-  // The order in which the kinds appear, which is the same on all ranks.
+  // Kinds are reduced in the order in which they appear, which is the same on
+  // all ranks.
   while (!members.empty()) {
     std::vector<BucketMember> alike, others;
     for (BucketMember &member : members) {

@@ -11,8 +11,8 @@
 
 namespace mp::runtime {
 
-/// Reads a number and skips it, or returns -1. A number that is too large
-/// becomes the greatest one.
+/// Reads a number and skips it; returns -1 if there is none. A number that is
+/// too large becomes INT64_MAX.
 static int64_t readNumber(const char *&text) {
   if (*text < '0' || *text > '9')
     return -1;
