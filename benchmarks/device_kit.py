@@ -298,7 +298,8 @@ def take_defaults(path):
                 or array.nbytes < 256):
             kept.append(tensor)
             continue
-        # Scales of normalizations near zero would hide the layers before them.
+        # Scales of normalizations drawn around zero would hide the layers
+        # before them.
         if np.ptp(array) == 0 or tensor.name.endswith("_scale"):
             value = float(array.flat[0]) if np.ptp(array) == 0 else 1.0
             fills.append((tensor.name, "constant", value))

@@ -230,8 +230,8 @@ static uint32_t addToChecksum(uint32_t checksum, StringRef bytes) {
 }
 
 Expected<DataBuffer> ZipArchive::inflate(const Entry &entry) const {
-  // Unpacked data are 64-byte aligned: the 16 bytes and the rest of the header
-  // are 64 or 128 bytes in all files that NumPy writes.
+  // Unpacked data are 64-byte aligned, and so are the elements: the header has
+  // 64 or 128 bytes in all files that NumPy writes.
   auto memory = Tensor::create(ElementKind::UInt8, {int64_t(entry.size)});
   if (!memory)
     return memory.takeError();

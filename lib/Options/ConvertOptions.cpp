@@ -29,7 +29,7 @@ ConvertFlags::ConvertFlags(FlagTable &table, ConvertOptions &options)
   addExplanations();
 }
 
-/// Flags for input, output and checks.
+/// Adds the flags for input, output and checks.
 void ConvertFlags::addFiles() {
   static constexpr std::pair<StringRef, Format> formats[] = {
       {"onnx", Format::ONNX},   {"onnxtext", Format::ONNXText},

@@ -44,9 +44,9 @@ Error AtomicFile::failNow() const { return fail(errnoAsErrorCode()); }
 
 namespace {
 
-/// Delays signals that would end the process. A signal mask would not suffice,
-/// since a signal may go to any thread. Only one may exist at a time, since it
-/// changes the state of the process.
+/// Delays signals that would end the process while the object lives. A signal
+/// mask would not suffice, since a signal may go to any thread. Only one may
+/// exist at a time, since it changes the state of the process.
 class SignalDelay {
 public:
   SignalDelay();

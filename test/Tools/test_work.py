@@ -193,7 +193,7 @@ def test_phases_of_a_step(tmp_path):
     assert list(phases) == ["forward", "backward", "optimizer"]
     assert phases["forward"]["multiply_adds"] == {"bf16": CONV + GEMM,
                                                   "all": CONV + GEMM}
-    # The gradient of the image is not computed; each other one takes one sweep.
+    # Each gradient takes one sweep. That of the image is not computed.
     backward = phases["backward"]["multiply_adds"]
     assert backward["bf16"] == backward["all"] == CONV + 2 * GEMM
     assert phases["optimizer"]["multiply_adds"] == {"bf16": 0, "all": 0}

@@ -31,7 +31,8 @@ bool isInteger(ElementKind kind);
 // changes. Float takes all of them, rounded, but for finite numbers that would
 // become infinite.
 
-/// True if elements of `from` may be converted to `to`.
+/// True if there are rules for converting elements of `from` to `to`;
+/// findRefused checks the elements.
 bool isConvertible(ElementKind from, ElementKind to);
 
 /// True if `to` can hold all values of `from`.

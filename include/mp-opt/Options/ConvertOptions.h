@@ -55,8 +55,9 @@ struct ConvertOptions {
   std::vector<std::string> externalDataRoots;
   CheckLevel check = CheckLevel::Lenient;
 
-  /// Fails if the output's name does not determine a format. `from` is the
-  /// format of the input.
+  /// Fails if the output's format depends on its name, whose suffix is unknown.
+  /// If `from`, the format of the input, is MLIR's, only suffixes that resemble
+  /// a known one are refused.
   llvm::Error checkOutputName(Format from) const;
 };
 

@@ -85,7 +85,7 @@ public:
   /// Adds a repeatable flag.
   Flag &add(llvm::StringRef name, std::vector<std::string> &to,
             llvm::StringRef help, llvm::StringRef value);
-  /// A repeatable flag, each use of which may give several values: "a,b".
+  /// Adds a repeatable flag, each use of which may give several values: "a,b".
   Flag &addCommas(llvm::StringRef name, std::vector<std::string> &to,
                   llvm::StringRef help, llvm::StringRef value);
   /// Adds a flag with a choice; `set` receives its index among `choices`.
@@ -102,8 +102,8 @@ public:
   /// Without a value, `to` stays unchanged.
   Flag &addOptional(llvm::StringRef name, std::string &to, llvm::StringRef help,
                     llvm::StringRef value);
-  /// Flags of other programs without a counterpart here: messages suggest
-  /// `hint`.
+  /// Adds names of other programs' flags without a counterpart here: messages
+  /// about them print `hint`.
   void addHint(llvm::ArrayRef<llvm::StringRef> names, llvm::StringRef hint);
 
   /// Sets a flag, by its name on the command line without dashes, to a value or
@@ -123,8 +123,9 @@ public:
 
 protected:
   Flag &addRow(Flag row);
-  /// Finds a flag by its own name, or else by a name of another program, in
-  /// which underscores equal dashes and case does not matter.
+  /// Finds a flag by its own name, or else by a longer spelling in which
+  /// underscores equal dashes and case does not matter, also of a name that
+  /// other programs have for it.
   Flag *find(llvm::StringRef name);
   const Flag *find(llvm::StringRef name) const {
     return const_cast<FlagTable *>(this)->find(name);

@@ -53,8 +53,8 @@ struct ModelFlags {
 
   void addTo(FlagTable &flags);
   /// Checks the flags, registers the schemas with `registry`, and sets the
-  /// number of threads of the process. `program` is the name in progress
-  /// messages. Fails with kind Usage if flags are invalid.
+  /// number of threads of the process. `program` is the name in messages about
+  /// progress and the cache. Fails with kind Usage if flags are invalid.
   llvm::Error apply(mlir::DialectRegistry &registry, llvm::StringRef program);
   CompileOptions getOptions() const;
 

@@ -23,10 +23,9 @@
 namespace mp {
 
 /// The text on one line, in UTF-8, without characters that control a terminal
-/// or the direction of writing: `
-/// `, `\x1b`, `\u202e` replace these, and `\xff` replaces a byte that is not
-/// UTF-8. All others stay as they are, backslashes too, so that a text that was
-/// escaped stays the same.
+/// or the direction of writing: `\n`, `\x1b`, `\u202e` replace these, and
+/// `\xff` replaces a byte that is not UTF-8. All others stay as they are,
+/// backslashes too, so that a text that was escaped stays the same.
 std::string escapeText(const llvm::Twine &text);
 
 /// Escapes each line of a table before writing it to another stream. Names must

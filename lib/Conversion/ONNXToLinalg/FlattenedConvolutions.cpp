@@ -9,7 +9,7 @@
 // memory. An image with its pads is one line, in which each tap of all windows
 // is a line, too:
 //
-//    result[p] = sum over taps: weight[tap] * image[p + offset[tap]]
+//     result[p] = sum over taps: weight[tap] * image[p + offset[tap]]
 //
 // If results have few channels, kernels multiply the lines in place, without
 // any bounds checks. At the end of each row of windows, a few windows that do

@@ -21,7 +21,7 @@ mlir::Value insertSlice(Emitter &e, TensorValue source, mlir::Value dest,
 /// The part of `tensor` at `index` of `axis`, without that axis.
 TensorValue takeAt(Emitter &e, TensorValue tensor, int64_t axis, Size index);
 
-/// The parts of `tensor`, which has these sizes, along `axis`, by their
+/// Splits `tensor`, which has these sizes, along `axis` into parts of these
 /// lengths.
 llvm::SmallVector<TensorValue> takeParts(Emitter &e, TensorValue tensor,
                                          Sizes sizes, int64_t axis,

@@ -74,7 +74,8 @@ public:
   std::optional<Sizes> ints(unsigned index);
   /// The same, if all are constants.
   std::optional<llvm::SmallVector<int64_t>> constantInts(unsigned index);
-  /// The integers of an operand that are known without loading it.
+  /// The elements of an operand, if they are known without loading it; else
+  /// null.
   const ShapeValue *getKnown(unsigned index) const;
 
   /// The integers of an attribute, or of an operand in newer opsets. Empty if

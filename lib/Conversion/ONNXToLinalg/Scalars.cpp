@@ -194,7 +194,8 @@ static Value convertToInteger(Scalars &s, Value x, bool toUnsigned, Type type) {
   return s.select(isHigh, most, result);
 }
 
-/// Wraps `x` to the narrower type `to`: the value of its lowest bits.
+/// The value that the lowest bits of `x` have in the narrower type `to`; the
+/// result has the type of `x`.
 static Value wrap(Scalars &s, Value x, Type to) {
   unsigned have = x.getType().getIntOrFloatBitWidth();
   Value shift = s.integer(x.getType(), have - cast<IntegerType>(to).getWidth());

@@ -8,8 +8,8 @@
 // Pads that keep a size ("same") are ceil(size / stride) in floats, and scales
 // are quotients of sizes. If the sizes are constants, these values are, too: a
 // known value is then a float attribute, rounded as the node would round it.
-// Double has more than twice the bits of float, which makes double rounding
-// exact.
+// Double has more than twice the bits of float: rounding twice gives the same
+// result as rounding once.
 //
 //===----------------------------------------------------------------------===//
 

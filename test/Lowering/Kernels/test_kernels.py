@@ -495,8 +495,8 @@ FUSED = {
     "dot": ("dot", "bf16"),
     "amx": ("amx", "bf16"),
 }
-# These ways to compile run all cases. The other ways take turns: each runs one
-# of three neighbouring cases, which are similar.
+# In a sample, these ways to compile run all cases. The other ways take turns:
+# each runs one of three neighbouring cases, which are similar.
 WHOLE = {"f32", "bf16", "dot", "amx", "fused bf16", "fused amx"}
 
 

@@ -3,7 +3,7 @@
 
 from .cases import texts
 
-# Values that do not fit each other, or their use.
+# Values that do not fit each other, or the operator that reads them.
 texts(
     "operand",
     [

@@ -88,7 +88,7 @@ def negative(model):
     model.opset_import[0].version = -1
 
 
-# The order of values that nodes read and define.
+# Values that nodes read and define: their names and their order.
 texts(
     "order",
     [

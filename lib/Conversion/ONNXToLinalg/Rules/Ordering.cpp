@@ -17,7 +17,8 @@ namespace mp {
 // ArgMax, ArgMin
 //===----------------------------------------------------------------------===//
 
-/// The value that comes last in the order.
+/// A value that is not better than any element: the lowest one if the greatest
+/// element is wanted (`isMost`), otherwise the highest one.
 static Value getExtreme(Scalars &s, Type type, bool isMost, bool isUnsigned) {
   if (isa<FloatType>(type))
     return s.constant(type, isMost ? -INFINITY : INFINITY);
@@ -27,8 +28,8 @@ static Value getExtreme(Scalars &s, Type type, bool isMost, bool isUnsigned) {
   return s.integer(type, isMost ? llvm::minIntN(width) : llvm::maxIntN(width));
 }
 
-/// Emits one reduction with two results: the element and its place. A NaN comes
-/// last in the order.
+/// Emits one reduction with two results: the element and its place. A NaN is
+/// better than all numbers, as in numpy.
 static LogicalResult argRule(NodeLowering &node, bool isMost) {
   Emitter &e = node.e;
   Scalars &s = node.s;

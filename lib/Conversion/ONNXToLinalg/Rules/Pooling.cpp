@@ -71,9 +71,9 @@ static SlidingAxis getCells(Emitter &e, Size count) {
   return axis;
 }
 
-/// Like reduceWindows. The last axis gets its own pass if that takes no more
-/// steps and the intermediate result stays in the caches; the other pass then
-/// reads consecutive elements.
+/// Like reduceWindows. The last axis gets its own pass, the second one, if that
+/// takes no more steps and the intermediate result stays in the caches. The
+/// first pass then reads consecutive elements.
 static TensorValue reduceInPasses(Emitter &e, TensorValue padded,
                                   const SlidingWindows &windows, Value init,
                                   function_ref<Value(Value, Value)> combine) {
@@ -126,7 +126,7 @@ static LogicalResult maxPoolRule(NodeLowering &node) {
                      [](ValueRange values) { return values[0]; });
   node.set(0, greatest);
   if (node.wants(1)) {
-    // An image that consists of pads has no cell to return.
+    // An image that consists of pads only has no cell to return.
     Size cells = e.size(1);
     for (const SlidingAxis &axis : *windows)
       cells = e.mul(cells, axis.image);

@@ -61,8 +61,8 @@ static FailureOr<TensorValue> spreadParameter(NodeLowering &node, TensorValue x,
   });
 }
 
-/// `value` plus the zero point (null for 0), rounded to an integer of the
-/// storage of `element`. Ties go to even, and values out of range saturate.
+/// `value` rounded to an integer, with ties to even, plus the zero point (null
+/// for 0), in the storage of `element`. Values out of range saturate.
 static Value quantize(Scalars &s, Value value, Value zeroPoint, Type element) {
   unsigned width = element.getIntOrFloatBitWidth();
   bool isUnsigned = element.isUnsignedInteger();

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Positions are data: each read is clamped to the image for any position.
+// Positions are data: each read is kept inside the image for any position.
 //
 //===----------------------------------------------------------------------===//
 

@@ -187,7 +187,7 @@ LogicalResult InterfaceChecker::checkInput(const ::onnx::ValueInfoProto &info,
                     deviations);
 }
 
-/// True if the element type is missing, and true if the shape is missing.
+/// Two flags: true if the element type is missing, true if the shape is.
 static std::pair<bool, bool> findOpen(const TypeProto &type) {
   auto ask = [](const auto &tensor) {
     return std::pair(!tensor.elem_type(), !tensor.has_shape());
