@@ -101,7 +101,8 @@ static std::vector<std::string> findMissing(StringRef path) {
   return missing;
 }
 
-/// Succeeds if `file` is locked; otherwise the error names the holder.
+/// Locks `file`. Returns the code of a system error, if any; fails, naming the
+/// holder, if another process has the lock.
 static Expected<std::error_code> tryLock(StringRef folder, int file) {
   if (!sys::RetryAfterSignal(-1, ::flock, file, LOCK_EX | LOCK_NB))
     return std::error_code();

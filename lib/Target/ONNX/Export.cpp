@@ -142,7 +142,8 @@ void ModelWriter::place(const TensorData &data, bool wasExternal,
   pieces.push_back(data);
 }
 
-/// An upper bound of the bytes of all constants, close to the exact sum.
+/// An estimate of the bytes of all initializers, usually a little more than the
+/// exact sum.
 static uint64_t countBytes(ModuleOp module) {
   uint64_t total = 0;
   module.walk([&](InitializerOp initializer) {
