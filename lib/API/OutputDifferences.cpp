@@ -142,8 +142,8 @@ void printDifferences(ArrayRef<OutputDifference> differences, raw_ostream &os) {
     const Difference &numbers = difference.numbers;
     os << pad(escapeText(difference.name), width);
     for (double number : {numbers.maxAbs, numbers.maxRel, 1 - numbers.cosine})
-      os << padLeft(numbers.isEmpty() ? "-" : formatError(number), column);
-    os << padLeft(numbers.isEmpty() ? "-" : formatPercent(numbers.getError()),
+      os << padLeft(numbers.compared ? formatError(number) : "-", column);
+    os << padLeft(numbers.compared ? formatPercent(numbers.getError()) : "-",
                   column);
     if (isBounded)
       os << padLeft(formatPercent(difference.bound->get()), column);
@@ -155,7 +155,7 @@ void printDifferences(ArrayRef<OutputDifference> differences, raw_ostream &os) {
 void printJSON(const OutputDifference &difference, json::OStream &json) {
   const Difference &numbers = difference.numbers;
   auto toNumber = [&](double number) {
-    return numbers.isEmpty() ? json::Value(nullptr) : toJSON(number);
+    return numbers.compared ? toJSON(number) : json::Value(nullptr);
   };
   json.object([&] {
     json.attribute("name", json::fixUTF8(difference.name));

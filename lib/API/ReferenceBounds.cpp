@@ -89,7 +89,7 @@ Expected<StringMap<double>> ReferenceComparison::measureRounding() {
           exact.getSizes() != tensor.getSizes())
         continue;
       Difference difference = Difference::compute(tensor, exact, {});
-      if (!difference.isEmpty())
+      if (difference.compared)
         errors[name].push_back(difference.getError());
     }
   }

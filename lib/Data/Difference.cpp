@@ -94,7 +94,7 @@ Difference Difference::compute(const Tensor &actual, const Tensor &expected,
 }
 
 double Difference::getError() const {
-  if (isEmpty())
+  if (!compared)
     return std::numeric_limits<double>::quiet_NaN();
   if (rms > 0)
     return rmse / rms;

@@ -96,6 +96,16 @@ def test_fp32_that_is_far_itself(tmp_path, data):
     assert bad["allowed"] <= 2**-14 < bad["error"]
 
 
+def test_no_element_that_is_finite_in_both(tmp_path, data):
+    """An infinite result is no error of 0 and no cosine of 1."""
+    text = "f (float[n] x) => (float[n] y) <float big = {3e38}>"
+    a = write_model(tmp_path, text + "{ z = Mul(x, big) y = Mul(z, big) }")
+    first, _ = compare(a, a, data)["models"]
+    (errors,) = first["outputs"]
+    assert errors["is_outside"]
+    assert errors["error"] is errors["cosine"] is errors["max_abs"] is None
+
+
 # Rounding z to 16 bit changes hardly anything, rounding r much.
 WEIGHED = """
 f (float[n] x) => (float[n] y)

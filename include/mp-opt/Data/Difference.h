@@ -46,8 +46,8 @@ struct Difference {
                             const Tolerance &tolerance);
 
   /// The root mean square error relative to the expected elements. If these are
-  /// all zero, it is infinite unless there is no error. NaN if nothing was
-  /// compared.
+  /// all zero, it is infinite unless there is no error. NaN if no element is
+  /// finite in both tensors.
   double getError() const;
   /// True if no element is finite in both tensors and the tensors are equal, in
   /// which case nothing was compared.
