@@ -71,9 +71,10 @@ def FuseContractions : Pass<"mp-fuse-contractions"> {
     no epilogue, so that it can write 16-bit copies (`mp-shadow-weights`).
 
     Of a result that is only sliced, with steps of one, the rest is not
-    computed: axes are cut whose size no operand has, as are the taps of a
-    strided convolution's gradient. A slice that cuts another axis stays. Taps
-    that are outside of the image for all results are cut off the weights.
+    computed: axes are cut whose size no operand has, as are the filter
+    positions of a strided convolution's gradient. A slice that cuts another
+    axis stays. Filter positions that are outside of the image for all results
+    are cut off the weights.
 
     Example: test/Lowering/mp-fuse-contractions.mlir
   }];
@@ -174,15 +175,15 @@ def SplitSums : Pass<"mp-split-sums", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def SplitTaps : Pass<"mp-split-taps", "::mlir::func::FuncOp"> {
-  let summary = "Make convolutions of far taps sums over contractions";
+def SplitFilters : Pass<"mp-split-filters", "::mlir::func::FuncOp"> {
+  let summary = "Make convolutions of wide filters sums over contractions";
   let description = [{
     Before: contractions on tensors with their epilogues. After: a convolution
-    whose taps mostly lie outside of its image, as with a dilation of 12 on 14 x
-    14 pixels, is a contraction for each tap, of the part of the image that the
-    tap reads. The last one has the epilogue.
+    whose filter positions mostly lie outside of its image, as with a dilation
+    of 12 on 14 x 14 pixels, is a contraction for each position, of the part of
+    the image that the position reads. The last one has the epilogue.
 
-    Example: test/Lowering/mp-split-taps.mlir
+    Example: test/Lowering/mp-split-filters.mlir
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
@@ -440,7 +441,7 @@ def SelectStrategy : Pass<"kernel-select-strategy"> {
     Before: contractions of the kernel dialect are on memrefs; the module has a
     target, or the default one is meant. After: each has a `config`
     (`#kernel.config`), and a remark of the category `mp-codegen` says it:
-    blocked products, or for convolutions of 3 x 3 taps at stride 1 and their
+    blocked products, or for convolutions of 3 x 3 filters at stride 1 and their
     gradients fewer products (Winograd's F(2 x 2, 3 x 3); F(4 x 4, 3 x 3) between
     elements of 16 bits) where sizes are known and that pays; tiles and blocks;
     what is packed; the operand that `kernel.constant` names, if it can be

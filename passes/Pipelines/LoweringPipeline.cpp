@@ -110,7 +110,7 @@ static void buildFusion(OpPassManager &pm, bool isDevice) {
   pm.addNestedPass<func::FuncOp>(
       createFuseContractions({/*keepUpdates=*/isDevice}));
   if (!isDevice)
-    pm.addNestedPass<func::FuncOp>(createSplitTaps());
+    pm.addNestedPass<func::FuncOp>(createSplitFilters());
   pm.addNestedPass<func::FuncOp>(createNarrowTemporaries());
   pm.addNestedPass<func::FuncOp>(createFuseRows({/*singleRows=*/isDevice}));
   if (!isDevice)

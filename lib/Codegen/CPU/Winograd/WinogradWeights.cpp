@@ -36,15 +36,15 @@ namespace mp::kernel {
 
 namespace {
 
-constexpr int64_t allTaps = numTaps * numTaps;
+constexpr int64_t winogradFilterArea = winogradFilterSize * winogradFilterSize;
 
 class WinogradWeights {
 public:
   WinogradWeights(LoopBuilder &e, ContractOp op)
       : e(e), contraction(e, op), shape(contraction.shape, *op.getConfig()),
         windows(*findWindows(contraction.shape)),
-        transform(numTaps, op.getConfig()->getF()),
-        edge(op.getConfig()->getF()), reach(edge + numTaps - 1) {}
+        transform(winogradFilterSize, op.getConfig()->getF()),
+        edge(op.getConfig()->getF()), reach(edge + winogradFilterSize - 1) {}
 
   void emit();
 
@@ -81,7 +81,7 @@ private:
   void packRows(const TileBlock &block, Value vector);
   void packColumns(const TileBlock &block, Value vector);
   void multiplyPanels(const TileBlock &block, Value place, Value panel);
-  Value getTapPlaces(int64_t channel, int64_t tap);
+  Value getFilterOffsets(int64_t channel, int64_t filterIndex);
   void finish(TileStore &output, Value rowPanel, Value columnPanel,
               Value memory);
 
@@ -147,7 +147,7 @@ WinogradWeights::Side WinogradWeights::getTiles() {
             counts[1],
             rows,
             {0, 0},
-            &transform.tapFactors,
+            &transform.filterFactors,
             {}};
   side.linePitch = getLinePitch(side);
   return side;
@@ -332,12 +332,13 @@ void WinogradWeights::multiplyPanels(const TileBlock &block, Value place,
                    product);
 }
 
-/// The offsets of a tap in tiles of the output, for the channels from `channel`
-/// on: the tiles' columns are [channel][line][column of the taps].
-Value WinogradWeights::getTapPlaces(int64_t channel, int64_t tap) {
+/// The offsets of a filter position in tiles of the output, for the channels
+/// from `channel` on: the tiles' columns are [channel][line][column of the
+/// filter].
+Value WinogradWeights::getFilterOffsets(int64_t channel, int64_t filterIndex) {
   SmallVector<Attribute> offsets;
   for (int64_t lane = 0; lane < shape.lanes; ++lane) {
-    int64_t flat = (channel + lane) * allTaps + tap;
+    int64_t flat = (channel + lane) * winogradFilterArea + filterIndex;
     offsets.push_back(
         e.getIndexAttr(flat / shape.nr() * shape.size() + flat % shape.nr()));
   }
@@ -347,7 +348,7 @@ Value WinogradWeights::getTapPlaces(int64_t channel, int64_t tap) {
 }
 
 /// Writes A' M A for a panel of rows and one of columns, a tile of the gradient
-/// for each tap, to `memory` and then to the output.
+/// for each filter position, to `memory` and then to the output.
 void WinogradWeights::finish(TileStore &output, Value rowPanel,
                              Value columnPanel, Value tiles) {
   VectorType type = e.vectorType(shape.element, shape.lanes);
@@ -373,13 +374,13 @@ void WinogradWeights::finish(TileStore &output, Value rowPanel,
         for (auto [y, value] : llvm::enumerate(column))
           vector::ScatterOp::create(
               e, Type(), tiles, ValueRange{e.mul(row, shape.nr())},
-              getTapPlaces(begin, y * numTaps + x), all, value);
+              getFilterOffsets(begin, y * winogradFilterSize + x), all, value);
       };
       transformSquare(e, transform.sumFactors, readLine, storeColumn);
     }
   });
-  Value firstColumn = e.mul(columnPanel, shape.nr() * allTaps);
-  for (int64_t tile = 0; tile < allTaps; ++tile)
+  Value firstColumn = e.mul(columnPanel, shape.nr() * winogradFilterArea);
+  for (int64_t tile = 0; tile < winogradFilterArea; ++tile)
     output.store(e, e.mul(rowPanel, shape.mr),
                  e.add(firstColumn, tile * shape.nr()), tiles,
                  e.index(tile * shape.size()));
@@ -404,7 +405,8 @@ void WinogradWeights::emit() {
     });
   });
   e.parallel(e.mul(lhsPanels, rhsPanels), [&](Value task) {
-    Value tiles = e.scratch(1, e.index(allTaps * shape.size()), shape.element);
+    Value tiles =
+        e.scratch(1, e.index(winogradFilterArea * shape.size()), shape.element);
     output.enterBatch(e, e.index(0));
     finish(output, e.rem(task, lhsPanels), e.div(task, lhsPanels), tiles);
   });
