@@ -77,7 +77,7 @@ void ChannelWindows::emitBlock(Value column, Value begin, Value end,
   Value first = e.add(e.mul(column, columns().stride), columns().getBegin());
   // The origin has the constants in it; windows begin elsewhere where filters
   // go backwards.
-  place = e.add(image.getPlace(e, indices),
+  place = e.add(image.getOffset(e, indices),
                 e.mul(columnPitch, columns().getBegin() - columns().constant));
   if (windows.rows)
     place = e.add(place, e.mul(rowPitch, windows.rows->getBegin() -

@@ -124,7 +124,7 @@ void WindowSums::addRow(Value filterRow, const Channels &channels,
 
 void WindowSums::addBlock(const Channels &channels, ArrayRef<Value> present) {
   Value column = indices[columns().pixel];
-  Value at = e.add(gradient().getPlace(e, indices), channels.first);
+  Value at = e.add(gradient().getOffset(e, indices), channels.first);
   VectorType type = e.vectorType(gradient().shape.element, lanes);
   SmallVector<Value> gradients, pixels;
   for (int64_t pixel = 0; pixel < config.getMr(); ++pixel) {

@@ -91,7 +91,7 @@ private:
                  ArrayRef<Value> masks, int64_t dy);
   Value readExtra(const View &view, Value place, ArrayRef<Run> runs,
                   ArrayRef<Value> masks, int64_t dy);
-  Value getPlace(const View &view, const Run &run);
+  Value getOffset(const View &view, const Run &run);
   /// True if an operand's offsets depend on the tile.
   bool isAcross(const View &view) const {
     return contraction.shape.moves(N, view.shape);
@@ -252,7 +252,7 @@ static Value getMask(LoopBuilder &e, const Run &run, Value column, Value size,
   return e.lanesBetween(begin, end, lanes);
 }
 
-Value Winograd::getPlace(const View &view, const Run &run) {
+Value Winograd::getOffset(const View &view, const Run &run) {
   const auto &columns = contraction.groups[N].dims;
   Value place = e.mul(run.row, view.getStride(e, windows.axes[0].kept));
   if (columns.size() == 3)
@@ -277,7 +277,7 @@ SmallVector<Winograd::Patches> Winograd::findPatches(Value first) {
                      e.add(getShift(rowAxis), getShift(columnAxis)));
   SmallVector<Patches> result;
   for (const Run &run : findRuns(first)) {
-    Patches patches{e.add(base, getPlace(image, run)), {}};
+    Patches patches{e.add(base, getOffset(image, run)), {}};
     for (int64_t row = 0; row < reach; ++row) {
       Value line = e.add(run.row, e.index(row + getBegin(rowAxis)));
       Value isLine =
@@ -347,7 +347,7 @@ Value Winograd::readExtra(const View &view, Value place, ArrayRef<Run> runs,
   place = e.add(place, e.mul(view.getStride(e, windows.axes[0].kept), dy));
   for (auto [run, mask] : llvm::zip_equal(runs, masks))
     read = vector::MaskedLoadOp::create(
-        e, type, view.memory, ValueRange{e.add(place, getPlace(view, run))},
+        e, type, view.memory, ValueRange{e.add(place, getOffset(view, run))},
         mask, read);
   return read;
 }
@@ -400,9 +400,9 @@ void Winograd::storeLine(Value sums, Value row, ArrayRef<Run> runs,
   Value place = e.add(getRow(views.size() - 1),
                       e.mul(view.getStride(e, windows.axes[0].kept), dy));
   for (auto [run, mask] : llvm::zip_equal(runs, masks))
-    vector::MaskedStoreOp::create(e, view.memory,
-                                  ValueRange{e.add(place, getPlace(view, run))},
-                                  mask, result);
+    vector::MaskedStoreOp::create(
+        e, view.memory, ValueRange{e.add(place, getOffset(view, run))}, mask,
+        result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -437,9 +437,9 @@ void Winograd::emitTask(Value number, Value transformed) {
   product.numColumns = width;
   e.loop(e.index(getNumPlaces()), [&](Value place) {
     Value panels = e.mul(e.add(e.mul(batch, getNumPlaces()), place), lhsPanels);
-    product.lhsPlace = e.mul(e.add(panels, firstPanel), rowPitch);
-    product.rhsPlace = e.mul(place, columnPitch);
-    product.sumPlace = e.mul(place, pitch);
+    product.lhsOffset = e.mul(e.add(panels, firstPanel), rowPitch);
+    product.rhsOffset = e.mul(place, columnPitch);
+    product.sumOffset = e.mul(place, pitch);
     emitPanelProduct(e, module, shape, product);
   });
   e.loop(e.index(0), width, shape.lanes, [&](Value begin) {

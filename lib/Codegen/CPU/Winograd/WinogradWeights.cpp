@@ -106,7 +106,7 @@ private:
   Value rowPitch, columnPitch;
   /// Memory that all tasks share: panels [place][panel][tile][lane] of both
   /// operands, sums [place][panel of columns][panel of rows].
-  Value memory, columnsPlace, sumsPlace;
+  Value memory, columnsOffset, sumsOffset;
 };
 } // namespace
 
@@ -134,9 +134,9 @@ void WinogradWeights::chooseBlocks() {
   rhsPanels = e.ceilDiv(columns, shape.nr());
   rowPitch = e.mul(depth, shape.mr);
   columnPitch = e.mul(depth, shape.nr());
-  columnsPlace = e.mul(e.mul(lhsPanels, rowPitch), getNumPlaces());
-  sumsPlace =
-      e.add(columnsPlace, e.mul(e.mul(rhsPanels, columnPitch), getNumPlaces()));
+  columnsOffset = e.mul(e.mul(lhsPanels, rowPitch), getNumPlaces());
+  sumsOffset = e.add(columnsOffset,
+                     e.mul(e.mul(rhsPanels, columnPitch), getNumPlaces()));
 }
 
 WinogradWeights::Side WinogradWeights::getTiles() {
@@ -302,7 +302,7 @@ void WinogradWeights::packColumns(const TileBlock &block, Value number) {
   Value channel = e.mul(number, shape.lanes);
   Value panel = e.div(channel, e.index(shape.nr()));
   Value lane = e.rem(channel, e.index(shape.nr()));
-  Value begin = e.add(columnsPlace, lane);
+  Value begin = e.add(columnsOffset, lane);
   transformSide(
       getPatches(), block, channel, [&](Value place, Value tile, Value vector) {
         Value number = e.add(e.mul(place, rhsPanels), panel);
@@ -319,10 +319,10 @@ void WinogradWeights::multiplyPanels(const TileBlock &block, Value place,
   PanelProduct product;
   product.lhs = product.rhs = product.sums = memory;
   product.lhsPitch = rowPitch;
-  product.lhsPlace = e.mul(e.mul(place, lhsPanels), rowPitch);
-  product.rhsPlace = e.add(columnsPlace, e.mul(number, columnPitch));
-  product.sumPlace =
-      e.add(sumsPlace, e.mul(e.mul(number, lhsPanels), shape.size()));
+  product.lhsOffset = e.mul(e.mul(place, lhsPanels), rowPitch);
+  product.rhsOffset = e.add(columnsOffset, e.mul(number, columnPitch));
+  product.sumOffset =
+      e.add(sumsOffset, e.mul(e.mul(number, lhsPanels), shape.size()));
   product.k = e.mul(block.numLines, tileCounts[1]);
   product.count = lhsPanels;
   product.accumulate = e.less(e.index(0), block.firstLine);
@@ -361,7 +361,7 @@ void WinogradWeights::finish(TileStore &output, Value rowPanel,
   e.loop(e.index(shape.mr), [&](Value row) {
     for (int64_t begin = 0; begin < shape.nr(); begin += shape.lanes) {
       Value at =
-          e.add(e.add(sumsPlace, first), e.add(e.mul(row, shape.nr()), begin));
+          e.add(e.add(sumsOffset, first), e.add(e.mul(row, shape.nr()), begin));
       auto readLine = [&](int64_t y) {
         SmallVector<Value> line;
         for (int64_t x = 0; x < reach; ++x)
@@ -391,7 +391,7 @@ void WinogradWeights::emit() {
   TileStore output(e, contraction, shape);
   Value sumsSize =
       e.mul(e.mul(e.mul(rhsPanels, lhsPanels), shape.size()), getNumPlaces());
-  memory = e.allocate(e.add(sumsPlace, sumsSize), shape.element);
+  memory = e.allocate(e.add(sumsOffset, sumsSize), shape.element);
   e.loop(blocks, [&](Value number) {
     TileBlock block;
     block.firstLine = e.mul(number, blockLines);
