@@ -324,7 +324,7 @@ Value Blocked::locateLHS(Value step, Value count) {
                  getOffset(getLHSPanels(), e.mul(e.sub(step, firstStep), kc),
                            task.firstLHSPanel, pitch));
   e.loop(e.ceilDiv(task.lhsPanels, rows.getNumTogether()), [&](Value group) {
-    auto places =
+    auto starts =
         getGroup(e, rows, shape.mr, group, task.firstLHSPanel, task.lhsPanels,
                  [&](Value i) { return e.mul(i, pitch); });
     rows.pack(e, starts, first, count, task.rows);
