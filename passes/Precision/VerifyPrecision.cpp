@@ -120,7 +120,7 @@ LogicalResult VerifyPrecision::verifyInPlace(Operation *node) {
         isInsertedCast(operand.getDefiningOp()))
       return node->emitError()
              << describe(node) << ": operand #" << index
-             << " is updated in place, but stands behind a cast";
+             << " is updated in place, but stands after a cast";
   return success();
 }
 

@@ -241,13 +241,14 @@ void Depthwise::prepare() {
   Value start = e.mul(firstRow, rows.stride);
   base = e.add(base, e.mul(rowPitch, rows.getBegin() - rows.constant));
   e.loop(count, [&](Value row) {
-    Value behind = e.add(start, row);
-    Value at = e.add(behind, rows.getBegin());
+    Value imageRow = e.add(start, row);
+    Value at = e.add(imageRow, rows.getBegin());
     Value isThere =
         arith::AndIOp::create(e, e.less(e.index(-1), at), e.less(at, size));
     Value to = getPlane(row, 0);
     e.ifElse(
-        isThere, [&] { prepareRow(e.add(base, e.mul(behind, rowPitch)), to); },
+        isThere,
+        [&] { prepareRow(e.add(base, e.mul(imageRow, rowPitch)), to); },
         [&] { zeroRow(to); });
   });
 }
