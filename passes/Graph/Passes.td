@@ -161,7 +161,7 @@ def StackSequences : GraphPass<"onnx-stack-sequences"> {
     sequence to which every iteration only appends the same number of tensors,
     and of which ConcatFromSequence, SequenceAt and SequenceLength read alone
     afterwards. Such a state is an output of each iteration; readers read the
-    tensor, elements from before the loop are in front. Inside of the loop, only
+    tensor, elements from before the loop come first. Inside of the loop, only
     the length may be read. Where both branches of an If append, the element is
     what they yield. Sequences whose elements may differ in a size along which
     they are joined stay where the number of iterations follows from sizes, and

@@ -65,7 +65,7 @@ def FuseContractions : Pass<"mp-fuse-contractions"> {
     after it joins axes that are neighbours in memory; an elementwise op that
     is all that uses its result is its epilogue. A cast that rounds an argument
     of the function is what the contraction rounds to, unless the argument is a
-    state whose next value is computed before; other rounding casts in front
+    state whose next value is computed before; other rounding casts before it
     stay, since what they read would have to stay in memory instead. With
     `keep-updates`, an op that reads a state in f32 which contractions round is
     no epilogue, so that it can write 16-bit copies (`mp-shadow-weights`).
