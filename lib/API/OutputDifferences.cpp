@@ -50,7 +50,7 @@ compareOutputs(ArrayRef<NamedTensor> outputs, const DataSet &data,
     return createStringError(
         (data.path.empty() ? "" : data.path + ": ") +
         "there are no expected outputs to check against: expected arrays "
-        "called out:NAME beside the inputs in:NAME of an .npz, output_0.pb in "
+        "called out:NAME next to the inputs in:NAME of an .npz, output_0.pb in "
         "a test_data_set folder, or a file of outputs in --expected=FILE, such "
         "as mp-run run -o writes");
   return compareOutputs(outputs, data.expected, data.isPositional, tolerance);
@@ -102,7 +102,7 @@ bool isOutside(ArrayRef<OutputDifference> differences) {
 static std::string describeOutside(const OutputDifference &difference) {
   const Difference &numbers = difference.numbers;
   if (difference.isAgainstOwn)
-    return "beside fp32, which is off itself by " +
+    return "compared with fp32, which is off itself by " +
            formatPercent(*difference.ownError);
   if (!difference.otherSizes.empty())
     return "is " + difference.otherSizes;

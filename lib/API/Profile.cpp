@@ -254,10 +254,10 @@ static void addFields(json::OStream &json, const KernelTime &time) {
   add("roofline", divide(time.bound, time.seconds));
 }
 
-static void addTexts(json::OStream &json, StringRef name,
-                     ArrayRef<std::string> texts) {
+static void addStrings(json::OStream &json, StringRef name,
+                       ArrayRef<std::string> strings) {
   json.attributeArray(name, [&] {
-    for (const std::string &text : texts)
+    for (const std::string &text : strings)
       json.value(json::fixUTF8(text));
   });
 }
@@ -293,7 +293,7 @@ void Profile::printJSON(raw_ostream &os) const {
         json.object([&, &kernel = kernel, &time = time] {
           json.attribute("kind", getWorkKind(kernel));
           json.attribute("phase", getPartOfStep(kernel));
-          addTexts(json, "nodes", kernel.nodes);
+          addStrings(json, "nodes", kernel.nodes);
           json.attribute("read_bytes", kernel.work.readBytes);
           json.attribute("written_bytes", kernel.work.writtenBytes);
           addFields(json, time);
@@ -326,7 +326,7 @@ void Profile::printTrace(raw_ostream &os) const {
           json.attribute("ts", getTime(index));
           json.attribute("dur", getTime(index + 1) - getTime(index));
           json.attributeObject("args", [&] {
-            addTexts(json, "nodes", kernel.nodes);
+            addStrings(json, "nodes", kernel.nodes);
             addFields(json, times[index]);
           });
         });

@@ -197,13 +197,13 @@ Error ReferenceComparison::compareToOwn(ComparedModel &model) {
       mp::compareOutputs(*wide, *exact, /*isPositional=*/false, Tolerance());
   if (!compared)
     return compared.takeError();
-  for (auto [output, beside] : llvm::zip(model.differences, *compared)) {
-    beside.bound = output.bound;
+  for (auto [output, comparison] : llvm::zip(model.differences, *compared)) {
+    comparison.bound = output.bound;
     if (model.isReference || !output.ownError || !output.isOutside() ||
-        !output.otherSizes.empty() || beside.numbers.isEmpty() ||
-        beside.isOutside())
+        !output.otherSizes.empty() || comparison.numbers.isEmpty() ||
+        comparison.isOutside())
       continue;
-    output.numbers = beside.numbers;
+    output.numbers = comparison.numbers;
     output.isAgainstOwn = true;
   }
   return Error::success();

@@ -79,8 +79,8 @@ DataAttributes Trainer::describeRun() {
 }
 
 /// Gathers one text of each rank.
-static Expected<std::vector<std::string>> gatherTexts(Ranks &ranks,
-                                                      StringRef own) {
+static Expected<std::vector<std::string>> gatherStrings(Ranks &ranks,
+                                                        StringRef own) {
   auto sizes = ranks.gatherNumbers(uint64_t(own.size()));
   if (!sizes)
     return sizes.takeError();
@@ -90,10 +90,10 @@ static Expected<std::vector<std::string>> gatherTexts(Ranks &ranks,
   auto bytes = ranks.gather(padded);
   if (!bytes)
     return bytes.takeError();
-  std::vector<std::string> texts;
+  std::vector<std::string> strings;
   for (auto [rank, size] : llvm::enumerate(*sizes))
-    texts.emplace_back(bytes->data() + rank * most, size_t(size));
-  return texts;
+    strings.emplace_back(bytes->data() + rank * most, size_t(size));
+  return strings;
 }
 
 /// Splits a text into lines, each of which begins with a name.
@@ -107,11 +107,11 @@ Error Trainer::compareRuns() {
   std::string own;
   for (const auto &[name, value] : describeRun())
     own += name + " = " + value + "\n";
-  auto texts = gatherTexts(*options.ranks, own);
-  if (!texts)
-    return texts.takeError();
-  SmallVector<StringRef> first = split(texts->front());
-  for (auto [rank, text] : llvm::enumerate(*texts)) {
+  auto strings = gatherStrings(*options.ranks, own);
+  if (!strings)
+    return strings.takeError();
+  SmallVector<StringRef> first = split(strings->front());
+  for (auto [rank, text] : llvm::enumerate(*strings)) {
     SmallVector<StringRef> lines = split(text);
     for (StringRef line : lines)
       if (!llvm::is_contained(first, line)) {

@@ -132,8 +132,8 @@ static std::string describeSuccess(const OutputDifference &worst,
   else
     text += "what rounding to " + precision.str() + " explains";
   if (worst.isAgainstOwn)
-    text += ", beside fp32, which itself is " + formatPercent(*worst.ownError) +
-            " off float64";
+    text += ", compared with fp32, which itself is " +
+            formatPercent(*worst.ownError) + " off float64";
   text += outputs.size() == 1 ? " (" : " (worst: '" + worst.name + "' ";
   return text + "off by " + error +
          (isWished ? ")" : ", " + allowed + " allowed)") +

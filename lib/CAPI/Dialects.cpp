@@ -41,7 +41,7 @@ public:
   ErrorListener(MLIRContext *context, MessageSink &sink, StringRef name)
       : handler(context, [&sink, name](Diagnostic &diagnostic) {
           if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-            sink.say(name, diagnostic.getSeverity(), diagnostic.str());
+            sink.report(name, diagnostic.getSeverity(), diagnostic.str());
           return failure();
         }) {}
 

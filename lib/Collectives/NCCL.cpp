@@ -38,11 +38,11 @@ static void *openLibrary(std::string &name) {
     return library;
   std::string program =
       sys::fs::getMainExecutable(nullptr, reinterpret_cast<void *>(&openNCCL));
-  SmallString<128> beside = sys::path::parent_path(program);
-  sys::path::append(beside, "../../nvidia/nccl/lib", usual);
-  library = dlopen(beside.c_str(), RTLD_NOW | RTLD_LOCAL);
+  SmallString<128> bundled = sys::path::parent_path(program);
+  sys::path::append(bundled, "../../nvidia/nccl/lib", usual);
+  library = dlopen(bundled.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library)
-    name = beside.str();
+    name = bundled.str();
   else
     // Repeated, so that the error is that of the usual library.
     dlopen(usual, RTLD_NOW | RTLD_LOCAL);

@@ -51,7 +51,7 @@ void ConvertFlags::addFiles() {
   set.add("elide-weights", elideWeights, "leave big weights out of MLIR text");
   set.add("schemas", options.schemas, "operators of further domains", "FILE");
   set.add("external-data-root", options.externalDataRoots,
-          "folder where external data may lie behind links", "DIR");
+          "folder to which links of external data may lead", "DIR");
   addCheck(set, "check", options.check);
   set.addOptional("verify", options.verification.data,
                   "run the result against the input", "DATA");

@@ -73,7 +73,7 @@ void ModelFlags::addTo(FlagTable &flags) {
                     "convert the model first, as mp-opt does");
   flags.add("schemas", schemas, "operators of further domains", "FILE");
   flags.add("external-data-root", roots,
-            "folder where external data may lie behind links", "DIR");
+            "folder to which links of external data may lead", "DIR");
   addCheck(flags, "model-check", check);
   Flag &where =
       flags.add("cache", cache, "where compiled code is kept", "WHERE");

@@ -261,7 +261,7 @@ Error CodeFlags::checkTarget(CodeOptions &options) const {
   auto gpus = parsePTXTargets(target.empty() ? "sm_80,sm_90a" : target);
   if (!gpus)
     return error("--target: " + toString(gpus.takeError()) +
-                 " (':cubin' behind one is machine code, by CUDA's ptxas)");
+                 " (':cubin' after one is machine code, by CUDA's ptxas)");
   options.gpus = std::move(*gpus);
   return Error::success();
 }

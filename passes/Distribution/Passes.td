@@ -15,7 +15,7 @@ def Distribute : Pass<"mp-distribute", "::mlir::ModuleOp"> {
   let description = [{
     Before: a training step, with its loss scaling if it has any. After: each
     rank computes the gradients of its own batch, and all make the update of
-    their mean. `mp.all_reduce` stands behind each gradient, where it is
+    their mean. `mp.all_reduce` stands after each gradient, where it is
     computed; losses, tests whether gradients are finite, and running statistics
     are reduced as well. Gradients travel in buckets, in the order in which they
     are computed.
@@ -38,7 +38,7 @@ def SyncBatchNorm : Pass<"mp-sync-batch-norm", "::mlir::ModuleOp"> {
     of a rank's batch. After: those of the batches of all ranks, which
     `mp.all_reduce` averages, in the forward and the backward pass, as one rank
     with all rows would have it. Such a node becomes arithmetic in fp32. Comes
-    behind `mp-differentiate`, with its `com.microsoft.BatchNormalizationGrad`,
+    after `mp-differentiate`, with its `com.microsoft.BatchNormalizationGrad`,
     and before `mp-distribute`.
 
     Example: test/Distribution/mp-sync-batch-norm.mlir

@@ -33,7 +33,7 @@ def RaiseOpset : GraphPass<"onnx-raise-opset"> {
     - Where only types changed, or what was added means nothing where it is
       absent, the node stays as it is.
     - Sizes and axes that became inputs of the same name (Squeeze, Slice,
-      ReduceMean, Split ...) move into constants beside the node.
+      ReduceMean, Split ...) move into constants next to the node.
     - For all other changes there is an adapter: numbers that became inputs
       (Clip, Pad, TopK, Dropout, DFT), Softmax and its like (over one axis, not
       all from one on), Upsample and Resize-10, BatchNormalization, Scatter,
@@ -161,7 +161,7 @@ def StackSequences : GraphPass<"onnx-stack-sequences"> {
     sequence to which every iteration only appends the same number of tensors,
     and of which ConcatFromSequence, SequenceAt and SequenceLength read alone
     afterwards. Such a state is an output of each iteration; readers read the
-    tensor, elements from before the loop are in front. Inside of the loop, only
+    tensor, elements from before the loop come first. Inside of the loop, only
     the length may be read. Where both branches of an If append, the element is
     what they yield. Sequences whose elements may differ in a size along which
     they are joined stay where the number of iterations follows from sizes, and
@@ -219,7 +219,7 @@ def SpecializeFunctions : GraphPass<"onnx-specialize-functions"> {
   let description = [{
     After: every call in the main graph, its subgraphs and, transitively, in
     the clones has a clone of its function with the types that the call's
-    operands give. The clone stands behind its original and carries
+    operands give. The clone stands after its original and carries
     `mp.specialized`, the original's name; the call carries `mp.callee`, the
     clone's name, and keeps its op type. References to the function's
     attributes stay references; types are inferred with the call's values of

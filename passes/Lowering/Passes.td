@@ -37,7 +37,7 @@ def ConvertONNXToLinalg : Pass<"convert-onnx-to-linalg", "::mlir::ModuleOp"> {
 def AssignLayouts : Pass<"mp-assign-layouts", "::mlir::func::FuncOp"> {
   let summary = "Store images with channels last where that costs less";
   let description = [{
-    Before: `kernel.contract` and linalg ops on tensors, in front of all fusion.
+    Before: `kernel.contract` and linalg ops on tensors, before all fusion.
     After: of convolutions and of what surrounds them, those for which that
     costs less read and write images whose channels are the last axis; values
     that others use, too, are transposed once. Arguments and results of the
@@ -61,19 +61,20 @@ def FuseContractions : Pass<"mp-fuse-contractions"> {
   let summary = "Let contractions do what surrounds them";
   let description = [{
     Before: `kernel.contract` on tensors. After: a transpose or widening cast
-    in front of one is part of its map or operand type, also where a reshape
-    behind it joins axes that are neighbours in memory; an elementwise op that
+    before one is part of its map or operand type, also where a reshape
+    after it joins axes that are neighbours in memory; an elementwise op that
     is all that uses its result is its epilogue. A cast that rounds an argument
     of the function is what the contraction rounds to, unless the argument is a
-    state whose next value is computed before; other rounding casts in front
+    state whose next value is computed before; other rounding casts before it
     stay, since what they read would have to stay in memory instead. With
     `keep-updates`, an op that reads a state in f32 which contractions round is
     no epilogue, so that it can write 16-bit copies (`mp-shadow-weights`).
 
     Of a result that is only sliced, with steps of one, the rest is not
-    computed: axes are cut whose size no operand has, as are the taps of a
-    strided convolution's gradient. A slice that cuts another axis stays. Taps
-    that are outside of the image for all results are cut off the weights.
+    computed: axes are cut whose size no operand has, as are the filter
+    positions of a strided convolution's gradient. A slice that cuts another
+    axis stays. Filter positions that are outside of the image for all results
+    are cut off the weights.
 
     Example: test/Lowering/mp-fuse-contractions.mlir
   }];
@@ -132,8 +133,8 @@ def RecomputeElementwise : Pass<"mp-recompute-elementwise", "::mlir::func::FuncO
     Before: linalg ops on tensors, elementwise ones with a single reader fused.
     After: each elementwise op that others read, and only they, is one op for
     each of them, if it reads nothing larger than its result, one image at most,
-    and is cheap beside a pass over memory. Fusion then makes it a part of its
-    reader, and its result is never stored.
+    and is cheap compared with a pass over memory. Fusion then makes it a part
+    of its reader, and its result is never stored.
 
     Example: test/Lowering/mp-recompute-elementwise.mlir
   }];
@@ -174,15 +175,15 @@ def SplitSums : Pass<"mp-split-sums", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def SplitTaps : Pass<"mp-split-taps", "::mlir::func::FuncOp"> {
-  let summary = "Make convolutions of far taps sums over contractions";
+def SplitFilters : Pass<"mp-split-filters", "::mlir::func::FuncOp"> {
+  let summary = "Make convolutions of wide filters sums over contractions";
   let description = [{
     Before: contractions on tensors with their epilogues. After: a convolution
-    whose taps mostly lie outside of its image, as with a dilation of 12 on 14 x
-    14 pixels, is a contraction for each tap, of the part of the image that the
-    tap reads. The last one has the epilogue.
+    whose filter positions mostly lie outside of its image, as with a dilation
+    of 12 on 14 x 14 pixels, is a contraction for each position, of the part of
+    the image that the position reads. The last one has the epilogue.
 
-    Example: test/Lowering/mp-split-taps.mlir
+    Example: test/Lowering/mp-split-filters.mlir
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
@@ -193,7 +194,7 @@ def DelayWaits : Pass<"mp-delay-waits", "::mlir::func::FuncOp"> {
   let summary = "Compute while ranks reduce";
   let description = [{
     Before: ops on memrefs, of which none is freed. After: each
-    `runtime.reduce_wait` stands in front of the first op that touches its memory;
+    `runtime.reduce_wait` stands before the first op that touches its memory;
     what comes before that overlaps with communication. With `together`, members
     of a bucket start where the last one is ready, and waits follow each other:
     a device is interrupted as seldom as can be.
@@ -221,7 +222,7 @@ def FuseUpdates : Pass<"mp-fuse-updates"> {
 def AdvanceUpdates : Pass<"mp-advance-updates", "::mlir::func::FuncOp"> {
   let summary = "Update states as soon as what they need is there";
   let description = [{
-    Before: ops that update states are behind all gradients, as the optimizer's
+    Before: ops that update states are after all gradients, as the optimizer's
     nodes are. After: each is where the last of its operands is made, or where
     the old state is read for the last time; gradients and activations do not
     live until the end of the step.
@@ -238,7 +239,7 @@ def SeparateTemporaries : Pass<"mp-separate-temporaries"> {
   let summary = "Give each use of an empty tensor one of its own";
   let description = [{
     Before: empty tensors that are equal may be one. After: each has one use,
-    and stands in front of it, or of the loop that it is in; so buffers are not
+    and stands before it, or before the loop that it is in; so buffers are not
     kept from one use to the next.
 
     Example: test/Lowering/mp-separate-temporaries.mlir
@@ -277,10 +278,10 @@ def FreeOwned : Pass<"mp-free-owned", "::mlir::func::FuncOp"> {
 }
 
 def FreeEarly : Pass<"mp-free-early", "::mlir::func::FuncOp"> {
-  let summary = "Free memory right behind its last use";
+  let summary = "Free memory right after its last use";
   let description = [{
     Before: what a block allocates is freed somewhere in it. After: it is freed
-    behind the last op that uses it or a view of it.
+    after the last op that uses it or a view of it.
 
     Example: test/Lowering/mp-free-early.mlir
   }];
@@ -423,7 +424,7 @@ def InsertStamps : Pass<"mp-insert-stamps", "::mlir::ModuleOp"> {
   let summary = "Keep the times at which kernels begin and end";
   let description = [{
     Before: `main` is on memrefs with places in the arena. After: there is a
-    `runtime.stamp` at its begin, and one behind each op that is going to be a
+    `runtime.stamp` at its begin, and one after each op that is going to be a
     kernel; `mp.stamped` of the module says for each of these which nodes it is
     of, and what it moves and computes (`#device.work`). Only for `mp-run bench
     --profile`.
@@ -440,7 +441,7 @@ def SelectStrategy : Pass<"kernel-select-strategy"> {
     Before: contractions of the kernel dialect are on memrefs; the module has a
     target, or the default one is meant. After: each has a `config`
     (`#kernel.config`), and a remark of the category `mp-codegen` says it:
-    blocked products, or for convolutions of 3 x 3 taps at stride 1 and their
+    blocked products, or for convolutions of 3 x 3 filters at stride 1 and their
     gradients fewer products (Winograd's F(2 x 2, 3 x 3); F(4 x 4, 3 x 3) between
     elements of 16 bits) where sizes are known and that pays; tiles and blocks;
     what is packed; the operand that `kernel.constant` names, if it can be
@@ -576,7 +577,7 @@ def SetGPU : Pass<"mp-set-gpu", "::mlir::ModuleOp"> {
 }
 
 def ShadowWeights : Pass<"mp-shadow-weights", "::mlir::ModuleOp"> {
-  let summary = "Keep 16-bit copies of parameters beside them";
+  let summary = "Keep 16-bit copies of parameters next to them";
   let description = [{
     Before: `main` on buffers, whose states are written in place. After: products
     by tiles that round a state in fp32 (`round_a`, `round_b`) read a
@@ -595,7 +596,7 @@ def UnrollLoops : Pass<"mp-unroll-loops", "::mlir::ModuleOp"> {
   let description = [{
     Before: `main` on buffers. After: `scf.for`s of it whose trips are known, and
     whose iterations have so much to do that they are worth kernels of their own,
-    are their iterations one behind the other, with the same temporaries; up to
+    are their iterations one after the other, with the same temporaries; up to
     some thousands of ops in all. Products of recurrent layers are contractions
     of `main` then. Other loops stay, and are kernels of one block.
 
@@ -698,7 +699,7 @@ def ExpandKernels : Pass<"mp-expand-kernels", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Write what devices have no instruction for in simpler ops";
   let description = [{
     Functions of `math` of f32 become polynomials (`math-extend-to-supported-types`
-    widens those of 16 bit in front of this pass), and `device.draw` arithmetic.
+    widens those of 16 bit before this pass), and `device.draw` arithmetic.
     No library of a vendor is needed then.
 
     Example: test/Lowering/GPU/mp-expand-kernels.mlir

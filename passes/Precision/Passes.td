@@ -33,7 +33,7 @@ def AnnotateComposites : PrecisionPass<"mp-annotate-composites"> {
 
     Found by dataflow: a reduction of a pointwise function of x that meets x
     again, whatever the spelling, the order of operands, casts and
-    rearrangements between. Left alone: scale and bias behind a normalization,
+    rearrangements between. Left alone: scale and bias after a normalization,
     which may be 16 bit, and bodies of functions that are not specialized. A
     node of two composites belongs to the first. Values inside a composite may
     be used elsewhere too.
@@ -107,7 +107,7 @@ def AnnotateMasks : AnnotatePass<"mp-annotate-masks"> {
 
     Nodes carry `mp.hazard` that add a mask to scores, move or scale the sum on
     its way to a softmax, or take its exponential, if 16 bit would round scores
-    beside the mask away and fp32 would not: beside -10000, bf16 has room for
+    next to the mask away and fp32 would not: next to -10000, bf16 has room for
     multiples of 64 only, and a row that is masked as a whole would lose its
     scores. Masks of -1e9 and beyond take them away in fp32 as well.
 
@@ -304,7 +304,7 @@ def CheckInputs : PrecisionPass<"mp-check-inputs"> {
     the `--deny-node` that keeps these nodes fp32.
 
     Followed through data movement, sums, choices, and factors of known range.
-    Left alone: what lies behind a bound, a normalization, a root, a division
+    Left alone: what lies after a bound, a normalization, a root, a division
     by a computed value or a contraction with weights, nodes that a rule of the
     user names, parameters, and bf16, which has the range of fp32.
 
@@ -366,8 +366,8 @@ def NarrowSaved : PrecisionPass<"mp-narrow-saved"> {
   let summary = "Keep 16-bit copies for the backward pass";
   let description = [{
     Before: `mp-simplify-casts`. After: where the forward pass of a graph that
-    trains has a value in fp32 and in 16 bit, nodes behind it read the latter,
-    through a cast in front of the first of them: what is kept in between is 16
+    trains has a value in fp32 and in 16 bit, nodes after it read the latter,
+    through a cast before the first of them: what is kept in between is 16
     bit. The values of the forward pass do not change. fp32 values without a
     copy stay: a normalization's statistics, a loss's log-probabilities.
     Comparisons that tell which element a node took (a maximum's gradient), and

@@ -24,7 +24,7 @@ usage: mp-run compare A B [DATA] [options]
 Runs two models, or one as it is and in mixed precision, on the same data, and
 the first one with every float as float64. Shown for each output are the
 greatest absolute and relative difference from that, the root mean square error
-beside what rounding to the model's types explains (as mp-opt --verify measures
+and what rounding to the model's types explains (as mp-opt --verify measures
 it), and the nodes that add most: of a model in 16 bit those that change the
 outputs most if they alone are 16 bit, else those that add to their operands'
 errors. Integers that the first model makes of floats are the reference's, too.

@@ -182,7 +182,7 @@ private:
   llvm::Expected<std::optional<TrainingEnd>>
   agreeOnEnd(std::optional<TrainingEnd> end);
 
-  void say(const llvm::Twine &what, const DataRemarks &remarks) const;
+  void report(const llvm::Twine &what, const DataRemarks &remarks) const;
   llvm::Error readCheckpoint();
   llvm::Error makeEvaluation();
   llvm::Error compile();

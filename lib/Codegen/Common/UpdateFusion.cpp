@@ -69,7 +69,7 @@ public:
   void run();
 
 private:
-  using Place = std::pair<Value, AffineMap>;
+  using Input = std::pair<Value, AffineMap>;
 
   bool isInside(Operation *op) const { return llvm::is_contained(family, op); }
   void collect();
@@ -77,7 +77,7 @@ private:
 
   IRRewriter &b;
   ArrayRef<linalg::GenericOp> family;
-  llvm::MapVector<Place, unsigned> inputs;
+  llvm::MapVector<Input, unsigned> inputs;
   SmallVector<OpResult> outputs;
 };
 
@@ -285,9 +285,9 @@ void MapMerger::run() {
   SmallVector<Value> ins, outs;
   SmallVector<AffineMap> maps;
   SmallVector<Location> locs;
-  for (auto &[place, index] : inputs) {
-    ins.push_back(place.first);
-    maps.push_back(place.second);
+  for (auto &[input, index] : inputs) {
+    ins.push_back(input.first);
+    maps.push_back(input.second);
   }
   for (OpResult result : outputs) {
     auto op = cast<linalg::GenericOp>(result.getOwner());

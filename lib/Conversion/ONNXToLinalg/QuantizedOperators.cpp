@@ -123,7 +123,7 @@ static LogicalResult concatRule(NodeDecomposition &node) {
   unsigned count = node.getNumOperands();
   if (count < 5 || count % 3 != 2)
     return node.fail("found " + Twine(count) +
-                     " operands, expected three for each part behind two");
+                     " operands, expected three for each part after two");
   SmallVector<Value> parts;
   for (unsigned index = 2; index < count; index += 3)
     parts.push_back(dequantize(node, index));

@@ -255,13 +255,13 @@ bool ContractShape::follows(unsigned first, unsigned second) const {
     if (!type.getLayout().isIdentity())
       return false;
     AffineExpr before = getAffineDimExpr(first, map.getContext());
-    AffineExpr behind = getAffineDimExpr(second, map.getContext());
+    AffineExpr after = getAffineDimExpr(second, map.getContext());
     unsigned uses = 0;
     bool inOrder = false;
     for (auto [position, expr] : llvm::enumerate(map.getResults())) {
       uses += expr.isFunctionOfDim(first) || expr.isFunctionOfDim(second);
       inOrder |= position > 0 && map.getResult(position - 1) == before &&
-                 expr == behind;
+                 expr == after;
     }
     if (!inOrder || uses != 2)
       return false;

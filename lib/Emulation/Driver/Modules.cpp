@@ -183,10 +183,10 @@ int32_t MP_EMULATED(cuFuncSetAttribute)(void *handle, int32_t attribute,
     return complain(MP_CUDA_INVALID_VALUE, "unknown attribute %d", attribute);
   if (value < 0 ||
       uint64_t(value) + function->kernel->static_shared > mostShared)
-    return complain(MP_CUDA_INVALID_VALUE,
-                    "%s: %d bytes of shared memory beside %u are too many",
-                    function->kernel->name, value,
-                    function->kernel->static_shared);
+    return complain(
+        MP_CUDA_INVALID_VALUE,
+        "%s: %d bytes of shared memory in addition to %u are too many",
+        function->kernel->name, value, function->kernel->static_shared);
   function->dynamicShared = static_cast<uint32_t>(value);
   return 0;
 }
@@ -275,7 +275,7 @@ static int32_t runKernel(State &state, const Function &function,
     return complain(MP_CUDA_LAUNCH_FAILED, "%s", mp_emulation_error());
   if (!state.memory.isWhole())
     return complain(MP_CUDA_LAUNCH_FAILED,
-                    "%s has written behind the end of memory", kernel.name);
+                    "%s has written past the end of memory", kernel.name);
   return 0;
 }
 

@@ -91,7 +91,7 @@ Expected<Descriptor> ExternalData::open(StringRef name) {
   }
   ErrorOr<Descriptor> file = folder->openFile(name);
   if (!file && file.getError() == std::errc::too_many_symbolic_link_levels)
-    return openLinked(name, "is behind a symbolic link");
+    return openLinked(name, "is reached by a symbolic link");
   if (!file)
     return fail(name, file.getError().message());
   struct stat status;

@@ -58,7 +58,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %x = runtime.input %inputs[0] : memref<64x64xbf16>
   %v = runtime.input %inputs[1] : memref<64x64xf32>
   %w = runtime.input %inputs[2] : memref<64x64xf32>
-  %taps = runtime.input %inputs[5] : memref<64x64x3xf32>
+  %filter = runtime.input %inputs[5] : memref<64x64x3xf32>
   %u = runtime.input %inputs[3] : memref<8x8xf32>
   %t = runtime.input %inputs[4] : memref<8x8xbf16>
   %y = runtime.output %outputs[0] () : memref<64x64xbf16>
@@ -77,11 +77,11 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   ^bb0(%s: f32):
     kernel.yield %s : f32
   }
-  kernel.contract {indexing_maps = [#a, affine_map<(m, n, k) -> (n, k, 1)>, #c], round_b = bf16} ins(%x, %taps : memref<64x64xbf16>, memref<64x64x3xf32>) outs(%r : memref<64x64xf32>) {
+  kernel.contract {indexing_maps = [#a, affine_map<(m, n, k) -> (n, k, 1)>, #c], round_b = bf16} ins(%x, %filter : memref<64x64xbf16>, memref<64x64x3xf32>) outs(%r : memref<64x64xf32>) {
   ^bb0(%s: f32):
     kernel.yield %s : f32
   }
-  linalg.generic {indexing_maps = [affine_map<(i, j, l) -> (i, j, l)>], iterator_types = ["parallel", "parallel", "parallel"]} outs(%taps : memref<64x64x3xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j, l) -> (i, j, l)>], iterator_types = ["parallel", "parallel", "parallel"]} outs(%filter : memref<64x64x3xf32>) {
   ^bb0(%o: f32):
     %0 = arith.mulf %o, %o : f32
     linalg.yield %0 : f32

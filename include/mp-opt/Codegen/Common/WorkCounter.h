@@ -8,7 +8,7 @@
 #ifndef MPOPT_CODEGEN_COMMON_WORKCOUNTER_H
 #define MPOPT_CODEGEN_COMMON_WORKCOUNTER_H
 
-#include "mp-opt/Codegen/Common/TouchedPlaces.h"
+#include "mp-opt/Codegen/Common/MemoryFootprint.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 
@@ -44,7 +44,7 @@ private:
   void addOperation(mlir::Operation *op, int64_t runs);
 
   TensorCost getTensorCost;
-  TouchedPlaces read, written;
+  MemoryFootprint read, written;
   Counts counts;
   uint64_t takenRead = 0, takenWritten = 0;
 };

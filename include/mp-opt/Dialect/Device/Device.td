@@ -21,7 +21,7 @@ def Device_ControlOp : Device_Op<"control", [Pure]> {
   let summary = "words that the run time and kernels share";
   let description = [{
     On the device; the run time writes word 0 before each call and reads the
-    others behind it:
+    others after it:
 
     * 0: the number of the call, of which random numbers are a function;
     * 1: 0, or anything else once a thread has failed;
@@ -63,7 +63,7 @@ def Device_GroupOp : Device_Op<"group", [SingleBlock, NoTerminator,
     }
     ```
 
-    With `when_set`, it runs where states have been set alone, in front of the
+    With `when_set`, it runs where states have been set alone, before the
     next call.
   }];
   let arguments = (ins StrAttr:$kind, UnitAttr:$when_set);
@@ -72,7 +72,7 @@ def Device_GroupOp : Device_Op<"group", [SingleBlock, NoTerminator,
 }
 
 def Device_ShadowOp : Device_Op<"shadow", [Pure]> {
-  let summary = "memory beside a state, for its elements as 16 bits";
+  let summary = "memory for a state's elements as 16 bits";
   let description = [{
     Memory of the device that lasts as long as that of `state`, an input of
     `main`. Once the state has been set, it holds the state's elements rounded to
@@ -128,7 +128,7 @@ def Device_LaunchOp
     types say the rest. `grid` counts blocks, `block` threads in each;
     `shared` is dynamic shared memory in bytes. `work` is what the launch moves
     and computes, one `#device.work` for each kind. With `when_set`, it is no
-    part of a call: it runs where states have been set, in front of the next one.
+    part of a call: it runs where states have been set, before the next one.
 
     ```mlir
     device.launch @kernels::@map_0 grid [4, 1, 1] block [256, 1, 1] (%a, %b)

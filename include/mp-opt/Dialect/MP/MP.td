@@ -18,7 +18,7 @@ def MP_Dialect : Dialect {
   let cppNamespace = "::mp";
   let summary = "what passes decide about a graph, and one training step of it";
   let description = [{
-    Two things that a graph of the onnx dialect needs beside its nodes.
+    Two things that a graph of the onnx dialect needs in addition to its nodes.
 
     Decisions, as attributes that one pass writes and later ones obey
     (Attributes.h has their accessors). On the module: the policy
@@ -48,7 +48,7 @@ def MP_Dialect : Dialect {
     %w_next = mp.update %w to %w_new if %finite : tensor<8xf32>
     ```
 
-    All values here are fp32: the precision passes put casts in front of the
+    All values here are fp32: the precision passes put casts before the
     operands that were computed in 16 bit.
   }];
   let useDefaultAttributePrinterParser = 1;
@@ -237,7 +237,7 @@ def MP_TakeRangeOp : MP_Op<"take_range", [Pure]> {
   let summary = "the elements from one place on, in row-major order";
   let description = [{
     What a rank owns of a value whose update ranks share: of n elements, rank r
-    of N has those from r n / N on and in front of (r + 1) n / N.
+    of N has those from r n / N on and before (r + 1) n / N.
 
     `%1 = mp.take_range %0 from 16 : tensor<4x8xf32> to tensor<16xf32>`
   }];

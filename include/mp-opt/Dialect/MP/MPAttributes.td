@@ -77,7 +77,7 @@ def MP_PrecisionAttr : MP_Attr<"Precision", "precision"> {
   let summary = "the element type that a node is to run in, and why";
   let description = [{
     `mp.precision` on a node, from `mp-assign` on. A node with several type
-    variables (control flow, calls) has the type of each behind its own;
+    variables (control flow, calls) has the type of each after its own;
     `none` for one that has no fp32 to decide about. What differs from node to
     node in a reason - byte counts, names - stands apart from its text, which has
     `{0}`, `{1}` in their places, so that nodes can be grouped by the text.
@@ -121,8 +121,8 @@ def MP_PolicyAttr : MP_Attr<"Policy", "policy"> {
   let summary = "what the user wants in 16 bit";
   let description = [{
     `mp.policy` on the module, from `mp-set-policy` on: the 16-bit type, and all
-    that flags, files and the model say beside it. An entry is a text and where
-    it stands.
+    that flags, files and the model say in addition. An entry is a text and
+    where it stands.
 
     ```mlir
     #mp.policy<bf16>

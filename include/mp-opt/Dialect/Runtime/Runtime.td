@@ -20,7 +20,7 @@ def Runtime_Dialect : Dialect {
   let cppNamespace = "::mp::runtime";
   let summary = "what compiled models ask of their run-time library";
   let description = [{
-    What is behind include/mp-opt/Runtime/Runtime.h: a model's inputs, outputs
+    The ops of include/mp-opt/Runtime/Runtime.h: a model's inputs, outputs
     and constants, memory of threads and of the model, loops that run in
     parallel, and errors. `mp-convert-to-llvm` writes them as calls.
   }];
@@ -249,11 +249,11 @@ def Runtime_ReduceStartOp
   let summary = "hands memory to the collective operation of a bucket";
   let description = [{
     The operation begins when all members of the bucket have been handed over,
-    and goes on beside the model: floats become their mean over the ranks, or
-    what else `kind` says, an mp_operation of Runtime/Runtime.h; bytes
-    become zero unless they are not zero on any rank. Until the wait, nobody
-    else reads or writes the memory, which is one line of elements. Where `condition`
-    is false, nothing is done, neither here nor by the wait. `rows` are read at
+    and goes on while the model runs: floats become their mean over the ranks,
+    or what else `kind` says, an mp_operation of Runtime/Runtime.h; bytes become
+    zero unless they are not zero on any rank. Until the wait, nobody else reads
+    or writes the memory, which is one line of elements. Where `condition` is
+    false, nothing is done, neither here nor by the wait. `rows` are read at
     once.
 
     `runtime.reduce_start %m bucket 0 of 3 : memref<8xf32>`

@@ -445,7 +445,8 @@ static StringRef findMisfit(ContractOp op, const ContractShape &shape,
   if (!windows || !(isWeights ? canTransformWeights(shape, *windows)
                               : canTransform(shape, *windows, config.getF(),
                                              config.getLanes())))
-    return "transforms need 3 x 3 taps at stride 1 and an image that is read "
+    return "transforms need 3 x 3 filters at stride 1 and an image that is "
+           "read "
            "by "
            "rows";
   if (config.getF() == 4 && !isNarrow(op, shape))

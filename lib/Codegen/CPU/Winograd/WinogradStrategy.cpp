@@ -83,7 +83,7 @@ bool canTransform(const ContractShape &shape, const Windows &windows,
   const auto &columns = shape.groups[N];
   const auto &summed = shape.groups[K];
   for (const WindowAxis &axis : windows.axes)
-    if (shape.getLeastSizes()[axis.summed] != numTaps)
+    if (shape.getLeastSizes()[axis.summed] != winogradFilterSize)
       return false;
   if (columns.size() < 2 || columns.size() > 3 ||
       !isOne(columns.end()[-2], rowAxis.kept) ||
@@ -119,7 +119,7 @@ bool paysToTransform(const ContractShape &shape, const Windows &windows,
 bool canTransformWeights(const ContractShape &shape, const Windows &windows) {
   const auto &[rowAxis, columnAxis] = windows.axes;
   for (const WindowAxis &axis : windows.axes)
-    if (axis.mirrored || shape.getLeastSizes()[axis.kept] != numTaps)
+    if (axis.mirrored || shape.getLeastSizes()[axis.kept] != winogradFilterSize)
       return false;
   const auto &across = shape.groups[N];
   const auto &summed = shape.groups[K];
