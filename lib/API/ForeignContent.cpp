@@ -119,14 +119,14 @@ bool beginsLikeMLIR(StringRef text) {
 }
 
 std::string describeText(StringRef text) {
-  constexpr size_t mostShown = 40;
+  constexpr size_t maxShown = 40;
   StringRef line = text.ltrim().split('\n').first.rtrim();
   // Other characters might be control sequences of a terminal.
   std::string shown;
-  for (char c : line.take_front(mostShown))
+  for (char c : line.take_front(maxShown))
     shown += isPrint(c) ? c : '?';
   return "text that begins with '" + shown +
-         (line.size() > mostShown ? "...'" : "'");
+         (line.size() > maxShown ? "...'" : "'");
 }
 
 } // namespace mp

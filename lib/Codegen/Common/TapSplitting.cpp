@@ -20,12 +20,12 @@ namespace mp {
 namespace {
 
 /// Shares of reads that are within the image. With more than `fewReads` of all,
-/// taps stay together; an axis with more than `mostReads` is left as it is.
-constexpr double fewReads = 0.4, mostReads = 0.75;
+/// taps stay together; an axis with more than `maxReads` is left as it is.
+constexpr double fewReads = 0.4, maxReads = 0.75;
 /// The most contractions that replace one.
-constexpr size_t mostTaps = 25;
+constexpr size_t maxTaps = 25;
 /// Sums of fewer terms for each tap take as long as their loads and stores.
-constexpr int64_t leastDepth = 16;
+constexpr int64_t minDepth = 16;
 
 /// The results for which a tap is in the image.
 struct Reach {
@@ -141,7 +141,7 @@ static SmallVector<WindowAxis> findAxes(kernel::ContractOp op) {
     double share = 1;
     for (unsigned axis = 0; axis < rank; ++axis) {
       auto window = findWindow(op, image, axis, sizes);
-      if (!window || window->getShare() > mostReads ||
+      if (!window || window->getShare() > maxReads ||
           !seen.insert(window->result).second ||
           !seen.insert(window->tap).second)
         continue;
@@ -153,8 +153,8 @@ static SmallVector<WindowAxis> findAxes(kernel::ContractOp op) {
     int64_t depth = 1;
     for (auto [dim, size] : llvm::enumerate(sizes))
       if (!op.getMaps().back().isFunctionOfDim(dim) && !seen.contains(dim))
-        depth *= ShapedType::isDynamic(size) ? leastDepth : size;
-    if (depth >= leastDepth)
+        depth *= ShapedType::isDynamic(size) ? minDepth : size;
+    if (depth >= minDepth)
       return axes;
   }
   return {};
@@ -305,7 +305,7 @@ static void split(kernel::ContractOp op) {
     });
   };
   auto last = llvm::find_if(all, reachesAll);
-  if (all.size() > mostTaps || last == all.end())
+  if (all.size() > maxTaps || last == all.end())
     return;
   TapSplitter(op, axes).split(all, *last);
 }

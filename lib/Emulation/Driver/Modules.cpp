@@ -182,7 +182,7 @@ int32_t MP_EMULATED(cuFuncSetAttribute)(void *handle, int32_t attribute,
   if (attribute != MP_CUDA_FUNCTION_SHARED)
     return complain(MP_CUDA_INVALID_VALUE, "unknown attribute %d", attribute);
   if (value < 0 ||
-      uint64_t(value) + function->kernel->static_shared > mostShared)
+      uint64_t(value) + function->kernel->static_shared > maxOptInShared)
     return complain(MP_CUDA_INVALID_VALUE,
                     "%s: %d bytes of shared memory beside %u are too many",
                     function->kernel->name, value,
