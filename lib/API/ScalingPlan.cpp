@@ -170,7 +170,7 @@ static Expected<BucketTime> readBucket(const json::Value &value,
                                        double stepSeconds) {
   const json::Object *object = value.getAsObject();
   if (!object)
-    return createStringError("it is no object");
+    return createStringError("it is not an object");
   std::optional<double> bytes = object->getNumber("bytes"),
                         ready = object->getNumber("ready");
   constexpr double maxBytes = 1e15;

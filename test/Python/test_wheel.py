@@ -183,7 +183,7 @@ def test_without_onnx(environment, tmp_path):
         assert mp_opt.compile(content)(x).shape == (2, 3)
         step = mp_opt.train_step(content[:0] + open({str(output)!r}, "rb").read(), "mse")
         assert mp_opt.TrainingStep(step).states
-        # What the compiler's library has, and nobody else in the process.
+        # Only the compiler's library has these functions in the process.
         half = b'<ir_version: 10, opset_import: ["": 21]>' \\
             b'g (double[2] x) => (float16[2] y) {{ y = Cast<to=10>(x) }}'
         y = mp_opt.compile(half, name="half.onnxtxt", cache="off")(numpy.ones(2))

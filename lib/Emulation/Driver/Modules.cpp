@@ -84,7 +84,7 @@ static int32_t checkTarget(const mp_emulated_device &device,
 static int32_t loadPTX(Module &module, const mp_emulated_device &device,
                        const char *image) {
   if (!std::strstr(image, ".version"))
-    return complain(MP_CUDA_INVALID_IMAGE, "the image is no PTX");
+    return complain(MP_CUDA_INVALID_IMAGE, "the image is not PTX");
   if (int32_t error = checkTarget(device, image))
     return error;
   const char *path = std::getenv("MPOPT_EMULATED_KERNELS");

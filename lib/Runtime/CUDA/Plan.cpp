@@ -57,7 +57,7 @@ const char *Checker::checkHead() const {
   if (size < sizeof(mp_plan) ||
       reinterpret_cast<uintptr_t>(plan.head) % alignof(mp_plan) != 0 ||
       plan.head->magic != MP_PLAN_MAGIC)
-    return "it is no plan";
+    return "it is not a plan";
   const mp_plan &head = *plan.head;
   if (head.version != MP_PLAN_VERSION)
     return "it is of another version";
@@ -241,7 +241,7 @@ const char *Checker::checkRecord(const mp_plan_record &record) const {
   if (record.kind == MP_RECORD_LAUNCH)
     return checkLaunch(record);
   if (record.when_set)
-    return "a record for states that are set is no launch";
+    return "a record for states that are set is not a launch";
   if (record.kind == MP_RECORD_COPY)
     return checkCopy(record);
   if (isReduction(record))
