@@ -39,8 +39,7 @@ namespace mp::fuzz {
 
 /// Contexts intern what they see; they are renewed before that is much.
 static constexpr unsigned inputsPerContext = 100;
-/// The file that a model of this folder may refer to, and the one that is
-/// written next to it.
+/// The data file in the folder of the models; they may refer to it.
 static constexpr llvm::StringLiteral dataFile = "weights.bin";
 
 void fail(const llvm::Twine &message) {

@@ -44,7 +44,7 @@ static constexpr size_t maxBytes = 1 << 16;
 static constexpr unsigned maxSeconds = 30;
 
 //===----------------------------------------------------------------------===//
-// What is being run, for the case that it does not end well
+// The current run, for the case that it does not end well
 //===----------------------------------------------------------------------===//
 
 static std::string currentInput, currentName;
