@@ -197,7 +197,7 @@ static void printTime(raw_ostream &os, StringRef title, const KernelTime &time,
 
 void Profile::print(raw_ostream &os) const {
   // Limit the table to the longest kernels.
-  constexpr size_t mostKernels = 20;
+  constexpr size_t maxKernels = 20;
   double total = getTotal();
   auto row = [&](StringRef title, const Twine &value) {
     os << pad(title, 26) << value << "\n";
@@ -225,7 +225,7 @@ void Profile::print(raw_ostream &os) const {
   printHead(os, "kernel");
   os << "  nodes\n";
   std::vector<size_t> order = sortKernels(times);
-  for (size_t index : ArrayRef(order).take_front(mostKernels)) {
+  for (size_t index : ArrayRef(order).take_front(maxKernels)) {
     const KernelWork &kernel = kernels[index];
     printTime(os, getWorkKind(kernel), times[index], total);
     os << (kernel.nodes.empty() ? "" : "  ")
@@ -234,8 +234,8 @@ void Profile::print(raw_ostream &os) const {
       os << " and " << kernel.nodes.size() - 1 << " more";
     os << "\n";
   }
-  if (order.size() > mostKernels)
-    os << "and " << order.size() - mostKernels << " more (--json has all)\n";
+  if (order.size() > maxKernels)
+    os << "and " << order.size() - maxKernels << " more (--json has all)\n";
 }
 
 //===----------------------------------------------------------------------===//

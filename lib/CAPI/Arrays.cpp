@@ -32,14 +32,14 @@ Expected<Tensor> makeTensor(const mp_opt_array &array, const Twine &what) {
   auto refuse = [&](const Twine &text) {
     return createStringError(what + ": " + text);
   };
-  constexpr int32_t mostDims = 64;
+  constexpr int32_t maxDims = 64;
   auto kind = ElementKind(array.type);
   unsigned size = array.type > 0 && array.type < 64 ? getElementBytes(kind) : 0;
   if (!size)
     return refuse("elements of type " + Twine(array.type) +
                   " are not supported");
-  if (array.rank < 0 || array.rank > mostDims || (array.rank && !array.sizes))
-    return refuse("expected 0 to " + Twine(mostDims) + " sizes, got " +
+  if (array.rank < 0 || array.rank > maxDims || (array.rank && !array.sizes))
+    return refuse("expected 0 to " + Twine(maxDims) + " sizes, got " +
                   Twine(array.rank) +
                   (array.sizes || !array.rank ? "" : ", which are not there"));
   ArrayRef<int64_t> sizes(array.sizes, size_t(array.rank));

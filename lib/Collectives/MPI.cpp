@@ -268,7 +268,7 @@ static Expected<std::unique_ptr<Communicator>> startAny(void *library,
     void *errorsReturn = dlsym(library, "ompi_mpi_errors_return");
     if (!byte || !errorsReturn)
       return createStringError(
-          name + " is no Open MPI: it has no " +
+          name + " is not Open MPI: it has no " +
           (byte ? "ompi_mpi_errors_return" : "ompi_mpi_byte"));
     return start<void *>(library, name,
                          {world, byte, errorsReturn, /*serialized=*/2,

@@ -572,7 +572,7 @@ LogicalResult scaleLosses(GraphOp graph, NodeBuilder &builder,
   if (settings.mode == LossScale::Static &&
       std::frexp(settings.initial, &exponent) != 0.5)
     graph.emitWarning() << "loss scale " << settings.initial
-                        << " is no power of two: it changes gradients by "
+                        << " is not a power of two: it changes gradients by "
                            "rounding";
   if (settings.initial < 1)
     graph.emitWarning() << "loss scale " << settings.initial

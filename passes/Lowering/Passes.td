@@ -299,7 +299,7 @@ def PlanMemory : Pass<"mp-plan-memory", "::mlir::ModuleOp"> {
   let options = [
     Option<"alignment", "alignment", "int64_t", /*default=*/"0",
            "For a device: places are at multiples of so many bytes, and what "
-           "is no bigger shares its with nothing; 0: for a processor">,
+           "is not larger shares its with nothing; 0: for a processor">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect"];

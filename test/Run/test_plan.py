@@ -139,7 +139,7 @@ BUCKET = {"bytes": 1000, "ready": 0.5}
         ({"seconds": 0, "buckets": [BUCKET]}, "'seconds', above 0"),
         ({"seconds": 1}, "expected a plan with 'buckets'"),
         ({"seconds": 1, "buckets": []}, "expected a plan with 'buckets'"),
-        ({"seconds": 1, "buckets": [7]}, "bucket 0: it is no object"),
+        ({"seconds": 1, "buckets": [7]}, "bucket 0: it is not an object"),
         ({"seconds": 1, "buckets": [BUCKET, {"ready": 0}]}, "bucket 1: expected 'bytes'"),
         ({"seconds": 1, "buckets": [{**BUCKET, "bytes": -1}]}, "expected 'bytes'"),
         ({"seconds": 1, "buckets": [{**BUCKET, "ready": 2}]}, "expected 'ready'"),

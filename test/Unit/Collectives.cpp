@@ -380,7 +380,7 @@ void testBetweenSteps() {
       llvm::consumeError(all.takeError());
     else
       expect(*all == std::vector<int>({0, 3, 6, 9}), "in the order of ranks");
-    expect(ranks.getFigures().bytes == 0, "that is no step");
+    expect(ranks.getFigures().bytes == 0, "that is not a step");
   });
 }
 

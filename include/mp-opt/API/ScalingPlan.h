@@ -104,7 +104,7 @@ struct ScalingPlan {
   std::vector<ScaledStep> steps;
   /// The most ranks, a power of two, at which fp32 and bf16 keep nine tenths of
   /// the efficiency.
-  unsigned mostF32 = 1, mostBF16 = 1;
+  unsigned maxRanksF32 = 1, maxRanksBF16 = 1;
 
   void print(llvm::raw_ostream &os) const;
   void printJSON(llvm::raw_ostream &os) const;

@@ -20,14 +20,14 @@ namespace mp {
 namespace {
 
 /// Shares of reads that are within the image. With more than `fewReads` of all,
-/// filter positions stay together; an axis with more than `mostReads` is left
+/// filter positions stay together; an axis with more than `maxReads` is left
 /// as it is.
-constexpr double fewReads = 0.4, mostReads = 0.75;
+constexpr double fewReads = 0.4, maxReads = 0.75;
 /// The most contractions that replace one.
 constexpr size_t maxContractions = 25;
 /// Sums of fewer terms for each position take as long as their loads and
 /// stores.
-constexpr int64_t leastDepth = 16;
+constexpr int64_t minDepth = 16;
 
 /// The results for which a filter position is in the image.
 struct Reach {
@@ -145,7 +145,7 @@ static SmallVector<WindowAxis> findAxes(kernel::ContractOp op) {
     double share = 1;
     for (unsigned axis = 0; axis < rank; ++axis) {
       auto window = findWindow(op, image, axis, sizes);
-      if (!window || window->getShare() > mostReads ||
+      if (!window || window->getShare() > maxReads ||
           !seen.insert(window->result).second ||
           !seen.insert(window->filterDim).second)
         continue;
@@ -157,8 +157,8 @@ static SmallVector<WindowAxis> findAxes(kernel::ContractOp op) {
     int64_t depth = 1;
     for (auto [dim, size] : llvm::enumerate(sizes))
       if (!op.getMaps().back().isFunctionOfDim(dim) && !seen.contains(dim))
-        depth *= ShapedType::isDynamic(size) ? leastDepth : size;
-    if (depth >= leastDepth)
+        depth *= ShapedType::isDynamic(size) ? minDepth : size;
+    if (depth >= minDepth)
       return axes;
   }
   return {};

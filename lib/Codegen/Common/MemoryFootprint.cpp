@@ -235,7 +235,7 @@ std::optional<int64_t> countRuns(Operation *op, Operation *root) {
 // Boxes
 //===----------------------------------------------------------------------===//
 
-static int64_t countMost(ArrayRef<Span> box) {
+static int64_t countMax(ArrayRef<Span> box) {
   int64_t count = 1;
   for (const Span &span : box)
     count = multiply(count, span.most);
@@ -313,8 +313,8 @@ void MemoryFootprint::add(Value memref, ArrayRef<Span> given, int64_t most) {
   Frame &frame = frames[found.first];
   bool isExact =
       llvm::all_of(box, [](const Span &span) { return span.isExact(); });
-  if (!isExact || countMost(box) > most) {
-    frame.others = mp::add(frame.others, std::min(countMost(box), most));
+  if (!isExact || countMax(box) > most) {
+    frame.others = mp::add(frame.others, std::min(countMax(box), most));
     return;
   }
   for (const Box &other : frame.boxes)
@@ -369,17 +369,17 @@ static int64_t countUnion(ArrayRef<SmallVector<Span, 4>> boxes) {
 
 int64_t MemoryFootprint::countElements(const Frame &frame) {
   // More boxes would take long, and do not occur.
-  constexpr size_t mostBoxes = 8;
+  constexpr size_t maxBoxes = 8;
   std::vector<Box> dense;
   int64_t sum = frame.others;
   for (const Box &box : frame.boxes) {
     bool isDense = llvm::all_of(box, [](const Span &span) {
       return span.step == 1 || span.count == 1;
     });
-    if (isDense && countMost(box) > 0 && dense.size() < mostBoxes)
+    if (isDense && countMax(box) > 0 && dense.size() < maxBoxes)
       dense.push_back(box);
     else
-      sum = mp::add(sum, countMost(box));
+      sum = mp::add(sum, countMax(box));
   }
   if (!dense.empty())
     sum = mp::add(sum, countUnion(dense));

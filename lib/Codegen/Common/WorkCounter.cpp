@@ -60,7 +60,7 @@ static SmallVector<Span> getBox(OpOperand &operand) {
 }
 
 /// The most elements of this operand that an op touches in one run.
-static int64_t getMost(OpOperand &operand, ArrayRef<Span> box) {
+static int64_t getMaxTouched(OpOperand &operand, ArrayRef<Span> box) {
   if (isa<memref::LoadOp, memref::StoreOp>(operand.getOwner()))
     return 1;
   int64_t most = 1;
@@ -84,8 +84,8 @@ void WorkCounter::addAccess(Operation *root, const Access &access) {
   auto runs = countRuns(op, root);
   int64_t most = INT64_MAX;
   if (runs)
-    most = std::min<uint64_t>(
-        most, llvm::SaturatingMultiply<uint64_t>(*runs, getMost(operand, box)));
+    most = std::min<uint64_t>(most, llvm::SaturatingMultiply<uint64_t>(
+                                        *runs, getMaxTouched(operand, box)));
   if (access.isWrite)
     written.add(operand.get(), box, most);
   else if (!written.contains(operand.get(), box))

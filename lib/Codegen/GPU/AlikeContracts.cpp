@@ -19,7 +19,7 @@ namespace mp {
 
 /// The most contractions of one kernel: each block selects its memory from
 /// those of all.
-constexpr size_t mostAlike = 16;
+constexpr size_t maxAlike = 16;
 
 constexpr auto ignoreLocations = OperationEquivalence::IgnoreLocations;
 
@@ -69,7 +69,7 @@ int64_t ContractFamilies::find(device::GroupOp group) {
 
 void joinContracts(ArrayRef<device::GroupOp> groups) {
   while (groups.size() > 1) {
-    auto joined = groups.take_front(mostAlike);
+    auto joined = groups.take_front(maxAlike);
     groups = groups.drop_front(joined.size());
     if (joined.size() == 1)
       return;

@@ -234,7 +234,7 @@ static void makeRounding(OpBuilder &b, Location loc, Value state,
 
 void placeShadows(func::FuncOp main) {
   // The most states of one kernel, which has room for 512 pointers.
-  constexpr size_t mostStates = 200;
+  constexpr size_t maxStates = 200;
   Block &block = main.getBody().front();
   auto shadows = llvm::to_vector(block.getOps<device::ShadowOp>());
   auto groups = block.getOps<device::GroupOp>();
@@ -242,7 +242,7 @@ void placeShadows(func::FuncOp main) {
     return;
   OpBuilder b(*groups.begin());
   for (ArrayRef<device::ShadowOp> rest(shadows); !rest.empty();) {
-    ArrayRef<device::ShadowOp> some = rest.take_front(mostStates);
+    ArrayRef<device::ShadowOp> some = rest.take_front(maxStates);
     rest = rest.drop_front(some.size());
     auto whole = device::GroupOp::create(b, main.getLoc(), group::parts);
     whole.setWhenSet(true);

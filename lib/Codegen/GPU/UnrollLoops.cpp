@@ -28,7 +28,7 @@ using namespace mlir;
 namespace mp {
 
 /// The approximate number of launches that unrolling may add to a plan.
-constexpr int64_t mostRecords = 2000;
+constexpr int64_t maxRecords = 2000;
 /// The points, or products, of an iteration that one block computes faster than
 /// kernels are launched.
 constexpr int64_t fewPoints = 1 << 17;
@@ -200,7 +200,7 @@ LogicalResult unrollLoops(ModuleOp module) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main)
     return success();
-  int64_t left = mostRecords;
+  int64_t left = maxRecords;
   bool isChanged = false;
   Block &block = main.getBody().front();
   for (auto loop : llvm::to_vector(block.getOps<scf::ForOp>())) {

@@ -67,7 +67,7 @@ FailureOr<SmallVector<TensorValue>> Iteration::getArguments(Code &code) {
 LogicalResult Iteration::sortResults(Code &code,
                                      ArrayRef<TensorValue> results) {
   if (!llvm::all_of(results, [](TensorValue x) { return bool(x); }))
-    return node.fail("its body gives a value that is no tensor of numbers");
+    return node.fail("its body gives a value that is not a tensor of numbers");
   if (results.size() < states.size() + (hasCondition ? 1 : 0))
     return node.fail("its body has too few outputs");
   if (hasCondition) {

@@ -20,9 +20,9 @@ const mp_device_ranks *deviceRanks = nullptr;
 
 /// The maximum number of blocks per row, which leaves resources for the model's
 /// kernels.
-constexpr uint64_t mostBlocks = 128;
+constexpr uint64_t maxBlocks = 128;
 /// The maximum number of rows of a launch.
-constexpr uint64_t mostRows = 65535;
+constexpr uint64_t maxRows = 65535;
 } // namespace
 
 const mp_device_ranks *mp::runtime::getDeviceRanks() { return deviceRanks; }
@@ -44,10 +44,10 @@ int32_t DeviceReductions::checkRanks(int32_t code) {
 int32_t DeviceReductions::launch(const RankLaunch &launch) {
   constexpr uint64_t threads = MP_RANK_THREADS;
   uint64_t blocks = (launch.longest + threads - 1) / threads;
-  if (blocks > mostBlocks)
-    blocks = mostBlocks;
-  for (uint64_t row = 0; row < launch.rows; row += mostRows) {
-    uint64_t rows = launch.rows - row < mostRows ? launch.rows - row : mostRows;
+  if (blocks > maxBlocks)
+    blocks = maxBlocks;
+  for (uint64_t row = 0; row < launch.rows; row += maxRows) {
+    uint64_t rows = launch.rows - row < maxRows ? launch.rows - row : maxRows;
     mp_device_address table =
         tables + launch.offset + row * sizeof(mp_rank_piece);
     void *parameters[] = {&table};

@@ -33,7 +33,8 @@ static Kernel kernel;
 static void **operands;
 static Meeting all, waves[maxWaves];
 static Factors factors[maxThreads];
-/// Where threads begin; then where they are, and who calls them.
+/// The contexts in which threads begin; then the places where they are, and the
+/// scheduler that calls them.
 static ucontext_t beginnings[maxThreads];
 static jmp_buf places[maxThreads], scheduler;
 static char isBegun[maxThreads], isDone[maxThreads];
@@ -147,7 +148,7 @@ int lanes_run(Kernel function, void **arguments, uint32_t blocks,
   lanesOfWave = waveLanes;
   isWrong = 0;
   for (ownBlock = 0; ownBlock < blocks; ++ownBlock) {
-    // What nobody has written is no number.
+    // Memory that nobody has written holds NaN.
     memset(mp_shared, 0xff, sizeof mp_shared);
     for (uint32_t i = 0; i < threads; ++i) {
       getcontext(&beginnings[i]);

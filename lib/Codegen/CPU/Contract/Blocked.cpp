@@ -185,13 +185,13 @@ void Blocked::chooseBlocks() {
       choosePanels(config.getNc(), config.getDeepNc(), shape.nr());
   // Enough tasks for all threads, even if some take long: they divide rows if
   // all columns are packed before, else columns.
-  constexpr int64_t minTasks = 8, leastRows = 32;
+  constexpr int64_t minTasks = 8, minRows = 32;
   Value wantedM = e.ceilDiv(lhsPanels, maxLHSPanels);
   Value wantedN = e.ceilDiv(rhsPanels, maxRHSPanels);
   if (packsRHSAhead())
-    wantedM = e.max(
-        wantedM, e.min(e.index(minTasks),
-                       e.div(e.mul(lhsPanels, shape.mr), e.index(leastRows))));
+    wantedM = e.max(wantedM,
+                    e.min(e.index(minTasks),
+                          e.div(e.mul(lhsPanels, shape.mr), e.index(minRows))));
   split(lhsPanels, wantedM, blockLHSPanels, mBlocks);
   if (!packsRHSAhead()) {
     Value others =

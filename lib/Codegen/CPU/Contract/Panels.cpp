@@ -37,8 +37,8 @@ PackedOperand::Line PackedOperand::getLine(LoopBuilder &e, GroupKind group,
   if (!line.offsets.table)
     return line;
   line.length = dimensions.sizes.back();
-  if (int64_t least = contraction.shape.getLeastLength(group); least > 0)
-    line.maxRuns = getMostRuns(lanes, least);
+  if (int64_t least = contraction.shape.getMinLength(group); least > 0)
+    line.maxRuns = getMaxRuns(lanes, least);
   return line;
 }
 

@@ -256,7 +256,7 @@ LogicalResult Resizing::readRoi(ArrayRef<int64_t> axes) {
     return node.fail("'roi' is missing");
   TensorValue roi = node.in(1);
   if (roi.getRank() != 1 || !roi.isFloat())
-    return node.fail("its roi is no vector of floats");
+    return node.fail("its roi is not a vector of floats");
   Size count = e.dim(roi, 0), want = e.size(2 * axes.size());
   e.check(s.compare(Scalars::EQ, e.index(count), e.index(want)),
           "a roi of %0 numbers, expected %1", count, want);

@@ -275,7 +275,7 @@ static LogicalResult groupNormRule(NodeLowering &node) {
     TensorValue vector = node.in(index);
     Size wanted = ofGroups ? e.size(groups) : sizes[1];
     if (vector.getRank() != 1)
-      return node.fail("operand #" + Twine(index) + " is no vector");
+      return node.fail("operand #" + Twine(index) + " is not a vector");
     Size have = e.dim(vector, 0);
     if (have != wanted)
       e.check(node.s.compare(Scalars::EQ, e.index(have), e.index(wanted)),

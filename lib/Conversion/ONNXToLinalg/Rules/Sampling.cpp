@@ -569,7 +569,7 @@ static LogicalResult deformConvRule(NodeLowering &node) {
   if (node.has(3)) {
     TensorValue bias = node.in(3);
     if (bias.getRank() != 1)
-      return node.fail("its bias is no vector");
+      return node.fail("its bias is not a vector");
     Sizes along = {e.dim(bias, 0)};
     along.append(windows.size(), e.size(1));
     sums = e.map(element, {sums, e.reshape(bias, along)},
