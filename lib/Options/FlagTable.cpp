@@ -284,7 +284,7 @@ Error FlagTable::setValue(Flag &flag, StringRef value, bool hasValue) {
   std::string shown = spellFlag(flag.name);
   if (flag.isOptional && hasValue && value.empty())
     return createStringError(shown + ": expected " + flag.expected +
-                             " behind '='");
+                             " after '='");
   if (!flag.set(value))
     return createStringError(shown + ": expected " + flag.expected + ", got '" +
                              value + "'" + suggestNearest(value, flag.choices));

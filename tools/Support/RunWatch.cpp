@@ -150,7 +150,7 @@ writeReproducer(ModuleOp module, ArrayRef<Pass *> passes, int descriptor) {
                                 builder.buildBool("verify_each", false);
                               });
   llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/false);
-  os << "// mp-opt " << MPOPT_VERSION << " met a bug behind this point of\n"
+  os << "// mp-opt " << MPOPT_VERSION << " met a bug after this point of\n"
      << "//   " << getCommandLine() << "\n"
      << "// Big constants are all ones here. The passes that were left:\n"
      << "//   mp-opt FILE --run-reproducer\n";
