@@ -15,9 +15,9 @@ def ConvertONNXToLinalg : Pass<"convert-onnx-to-linalg", "::mlir::ModuleOp"> {
   let description = [{
     Before: a model. After: the function `main` on tensors; its arguments are
     the graph's inputs and then its bigger constants, its results the outputs.
-    Attributes (`mp.name`, `mp.element`, `mp.constant`, `mp.state`) say what
-    they are. Operators without a rule are decomposed or expanded first; if
-    some are left, one error lists them all.
+    Attributes (`mp.name`, `mp.element`, `mp.constant`, `mp.state`) describe
+    them. Operators without a rule are decomposed or expanded first; if some are
+    left, one error lists them all.
 
     Example: test/Lowering/convert-onnx-to-linalg.mlir
   }];
@@ -50,7 +50,7 @@ def AssignLayouts : Pass<"mp-assign-layouts", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"channelsLast", "channels-last", "bool", "false",
-           "whatever it costs">,
+           "store channels last whatever it costs">,
   ];
   let dependentDialects = ["::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect",
@@ -58,7 +58,7 @@ def AssignLayouts : Pass<"mp-assign-layouts", "::mlir::func::FuncOp"> {
 }
 
 def FuseContractions : Pass<"mp-fuse-contractions"> {
-  let summary = "Let contractions do what surrounds them";
+  let summary = "Fuse transposes, casts and elementwise ops into contractions";
   let description = [{
     Before: `kernel.contract` on tensors. After: a transpose or widening cast
     in front of one is part of its map or operand type, also where a reshape
@@ -79,7 +79,7 @@ def FuseContractions : Pass<"mp-fuse-contractions"> {
   }];
   let options = [
     Option<"keepUpdates", "keep-updates", "bool", "false",
-           "leave updates of states that are rounded on their own">,
+           "do not fuse updates of states that contractions round">,
   ];
   let dependentDialects = ["::mlir::tensor::TensorDialect",
                            "::mp::kernel::KernelDialect"];
@@ -88,9 +88,9 @@ def FuseContractions : Pass<"mp-fuse-contractions"> {
 def NarrowTemporaries : Pass<"mp-narrow-temporaries"> {
   let summary = "Store 16 bit where loops widen what they store";
   let description = [{
-    Before: elementwise ops and contractions on tensors, fused. After: one that
-    ends with widening 16 bit to f32 stores 16 bit, and those that read its
-    result widen it, unless something else than elementwise ops, reductions and
+    Before: elementwise ops and contractions on tensors, fused. After: an op
+    that ends with widening 16 bit to f32 stores 16 bit, and the readers of its
+    result widen it, unless an op other than elementwise ops, reductions and
     contractions reads it. No number changes.
 
     Example: test/Lowering/mp-narrow-temporaries.mlir
@@ -100,11 +100,11 @@ def NarrowTemporaries : Pass<"mp-narrow-temporaries"> {
 }
 
 def FoldUnitReshapes : Pass<"mp-fold-unit-reshapes", "::mlir::func::FuncOp"> {
-  let summary = "Read what reshapes that only add or drop ones are made of";
+  let summary = "Read the sources of reshapes that only add or drop ones";
   let description = [{
-    Before: linalg ops on tensors. After: where one reads a reshape that only
-    adds or drops axes of size one, as a scale of channels is made one of images,
-    it reads the source instead.
+    Before: linalg ops on tensors. After: if an op reads a reshape that only
+    adds or drops axes of size one (for example, a scale of channels reshaped
+    for images), it reads the source instead.
 
     Example: test/Lowering/mp-fold-unit-reshapes.mlir
   }];
@@ -113,11 +113,12 @@ def FoldUnitReshapes : Pass<"mp-fold-unit-reshapes", "::mlir::func::FuncOp"> {
 }
 
 def FuseElementwise : Pass<"mp-fuse-elementwise", "::mlir::func::FuncOp"> {
-  let summary = "Make elementwise ops a part of their only reader";
+  let summary = "Fuse elementwise ops into their only reader";
   let description = [{
-    Before: linalg ops on tensors. After: as after `linalg-fuse-elementwise-ops`,
-    but what is dear and smaller than what reads it, as the inverse deviation of
-    each channel is, stays an op of its own: it is not computed for each pixel.
+    Before: linalg ops on tensors. After: the same as after
+    `linalg-fuse-elementwise-ops`, except that an op that is expensive and
+    smaller than its reader, such as the inverse deviation of each channel,
+    stays separate: it is not computed again for each pixel.
 
     Example: test/Lowering/mp-fuse-elementwise.mlir
   }];
@@ -205,13 +206,14 @@ def DelayWaits : Pass<"mp-delay-waits", "::mlir::func::FuncOp"> {
 }
 
 def FuseUpdates : Pass<"mp-fuse-updates"> {
-  let summary = "Compute all that an optimizer does to a parameter in one op";
+  let summary = "Compute the whole update of a parameter in one op";
   let description = [{
-    Before: linalg ops on tensors, elementwise ones fused. After: elementwise ops
-    that only update states and share what they read are one op: it reads a
-    gradient, a parameter and its moments and writes these. What others read as
-    well, as unscaled gradients are read by the test whether they are finite, is
-    computed by each reader where that takes no more memory.
+    Before: linalg ops on tensors, elementwise ones fused. After: elementwise
+    ops that only update states and share what they read are one op: it reads a
+    gradient, a parameter and its moments, and writes the parameter and the
+    moments. A value with other readers (the test whether gradients are finite
+    reads unscaled gradients) is computed by each reader if that takes no more
+    memory.
 
     Example: test/Lowering/mp-fuse-updates.mlir
   }];
@@ -219,7 +221,7 @@ def FuseUpdates : Pass<"mp-fuse-updates"> {
 }
 
 def AdvanceUpdates : Pass<"mp-advance-updates", "::mlir::func::FuncOp"> {
-  let summary = "Update states as soon as what they need is there";
+  let summary = "Update states as soon as their operands are computed";
   let description = [{
     Before: ops that update states are behind all gradients, as the optimizer's
     nodes are. After: each is where the last of its operands is made, or where
@@ -230,12 +232,12 @@ def AdvanceUpdates : Pass<"mp-advance-updates", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"contractionsOnly", "contractions-only", "bool", "false",
-           "leave elementwise updates where one kernel can do all of them">
+           "do not move elementwise updates that one kernel can do together">
   ];
 }
 
 def SeparateTemporaries : Pass<"mp-separate-temporaries"> {
-  let summary = "Give each use of an empty tensor one of its own";
+  let summary = "Give each use of an empty tensor its own tensor";
   let description = [{
     Before: empty tensors that are equal may be one. After: each has one use,
     and stands in front of it, or of the loop that it is in; so buffers are not
@@ -247,12 +249,13 @@ def SeparateTemporaries : Pass<"mp-separate-temporaries"> {
 }
 
 def PlaceParts : Pass<"mp-place-parts", "::mlir::func::FuncOp"> {
-  let summary = "Give the parts of long concatenations their memory";
+  let summary = "Compute the parts of long concatenations in place";
   let description = [{
     Before: a chain of `tensor.insert_slice` ops fills an empty tensor. After: a
-    chain of `min-parts` or more is gone. Its result is a buffer, which parts
-    are computed in, or copied to; to bufferization the parts are no aliases of
-    each other, so its time does not grow with a power of their number.
+    chain of `min-parts` or more is gone. Its result is a buffer in which the
+    parts are computed, or to which they are copied. For bufferization the parts
+    are not aliases of each other, so its time does not grow with a power of
+    their number.
 
     Example: test/Lowering/mp-place-parts.mlir
   }];
@@ -267,9 +270,9 @@ def PlaceParts : Pass<"mp-place-parts", "::mlir::func::FuncOp"> {
 def FreeOwned : Pass<"mp-free-owned", "::mlir::func::FuncOp"> {
   let summary = "Free allocations that nothing else owns";
   let description = [{
-    Before: a `bufferization.dealloc` frees what it owns, and none of it twice.
-    After: where that is memory of `memref.alloc` ops, in any case, there is a
-    `memref.dealloc` for each.
+    Before: a `bufferization.dealloc` frees the memory that it owns, without
+    freeing any twice. After: if that memory always comes from known
+    `memref.alloc` ops, there is a `memref.dealloc` for each of these instead.
 
     Example: test/Lowering/mp-free-owned.mlir
   }];
@@ -305,7 +308,7 @@ def PlanMemory : Pass<"mp-plan-memory", "::mlir::ModuleOp"> {
 }
 
 def BindArguments : Pass<"mp-bind-arguments", "::mlir::ModuleOp"> {
-  let summary = "Say where the inputs of a model are and its outputs go";
+  let summary = "Bind the inputs and outputs of a model to the caller's memory";
   let description = [{
     Before: `main` on tensors. After: `main` takes two pointers to arrays of
     `mp_tensor` and returns a code; inputs, constants and outputs are memory
@@ -317,7 +320,7 @@ def BindArguments : Pass<"mp-bind-arguments", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"inPlace", "in-place", "bool", /*default=*/"false",
-           "write states over their inputs">,
+           "new states overwrite their inputs">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
@@ -332,7 +335,7 @@ def MarkConstants : Pass<"mp-mark-constants"> {
     Before: `kernel.contract` on memrefs. After: one whose operand a or b is a
     constant of the model (`runtime.constant`), or a view of one that its type
     describes, has the attribute `kernel.constant`, which says which. Inputs
-    with defaults and states are no constants.
+    with defaults and states are not constants.
 
     Example: test/Lowering/mp-mark-constants.mlir
   }];
@@ -342,9 +345,9 @@ def MarkConstants : Pass<"mp-mark-constants"> {
 def LowerLinalg : Pass<"mp-lower-linalg"> {
   let summary = "Write structured ops on buffers as loops";
   let description = [{
-    Before: linalg ops on memrefs. After: loops; those with enough to do are
-    `runtime.parallel`. The innermost loop runs over contiguous memory where
-    there is any, for LLVM's vectorizer.
+    Before: linalg ops on memrefs. After: loops; loops with enough work are
+    `runtime.parallel`. If possible, the innermost loop runs over contiguous
+    memory, for LLVM's vectorizer.
 
     Example: test/Lowering/mp-lower-linalg.mlir
   }];
@@ -372,11 +375,11 @@ def SplitMain : Pass<"mp-split-main", "::mlir::ModuleOp"> {
   let summary = "Cut a long model into functions that follow each other";
   let description = [{
     Before: `main` is one block; bodies of parallel loops and contractions are
-    functions. After: of a block with at least twice `length` ops, runs of
+    functions. After: if the block has at least twice `length` ops, runs of
     `length` ops each are functions that `main` calls. Constants, views, sizes
-    and what else says where memory is are computed again in each; other values
-    are arguments and results. Allocations stay in `main`. Shorter ones are left
-    alone, and what other functions do.
+    and other ops that describe memory are computed again in each function;
+    other values are arguments and results. Allocations stay in `main`. Shorter
+    blocks and other functions are left alone.
 
     Example: test/Lowering/mp-split-main.mlir
   }];
@@ -389,11 +392,11 @@ def SplitMain : Pass<"mp-split-main", "::mlir::ModuleOp"> {
 def ConvertToLLVM : Pass<"mp-convert-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Write loops on buffers in LLVM's dialect";
   let description = [{
-    Before: functions on memrefs of scf, arith, math, vector, memref and
-    runtime ops. After: LLVM's dialect, and calls of the run-time library
+    Before: functions on memrefs of scf, arith, math, vector, memref and runtime
+    ops. After: LLVM's dialect, and calls of the run-time library
     (include/mp-opt/Runtime/Runtime.h). Rounding to bf16 is to nearest even, for
     subnormals too; functions of f32 are polynomials where MLIR has them, those
-    of f64 calls of libm. `mp.target` goes away: nothing reads it from here on,
+    of f64 calls of libm. `mp.target` is removed: nothing reads it from here on,
     and tools of LLVM do not know it.
 
     Example: test/Lowering/mp-convert-to-llvm.mlir
@@ -402,10 +405,11 @@ def ConvertToLLVM : Pass<"mp-convert-to-llvm", "::mlir::ModuleOp"> {
 }
 
 def SetTarget : Pass<"mp-set-target", "::mlir::ModuleOp"> {
-  let summary = "Say what code is made for";
+  let summary = "Set the target for which code is made";
   let description = [{
-    After: the module has the `mp.target` that the options say. Tools set it
-    themselves, also for the machine they run on; no pass looks at that.
+    After: the module has the `mp.target` that the options describe. Tools set
+    it themselves, also for the machine they run on; no pass inspects that
+    machine.
 
     Example: test/Lowering/mp-set-target.mlir
   }];
@@ -439,19 +443,19 @@ def SelectStrategy : Pass<"kernel-select-strategy"> {
   let description = [{
     Before: contractions of the kernel dialect are on memrefs; the module has a
     target, or the default one is meant. After: each has a `config`
-    (`#kernel.config`), and a remark of the category `mp-codegen` says it:
-    blocked products, or for convolutions of 3 x 3 taps at stride 1 and their
-    gradients fewer products (Winograd's F(2 x 2, 3 x 3); F(4 x 4, 3 x 3) between
-    elements of 16 bits) where sizes are known and that pays; tiles and blocks;
-    what is packed; the operand that `kernel.constant` names, if it can be
-    packed by the first call of the model for all that follow. Nothing else has
-    changed.
+    (`#kernel.config`), and a remark of the category `mp-codegen` describes it:
+    blocked products, or for convolutions of 3 x 3 filters at stride 1 and their
+    gradients fewer products (Winograd's F(2 x 2, 3 x 3); F(4 x 4, 3 x 3)
+    between elements of 16 bits) if sizes are known and this is faster; tiles
+    and blocks; the packed operands; the operand that `kernel.constant` names, if it
+    can be packed by the first call of the model for all that follow. Nothing
+    else has changed.
 
     Example: test/Lowering/kernel-select-strategy.mlir
   }];
   let options = [
     Option<"rows", "rows", "int64_t", "0",
-           "Rows of a register tile; 0: as the target says">,
+           "Rows of a register tile; 0: the target's default">,
     Option<"vectors", "vectors", "int64_t", "0", "Its columns, in vectors">,
     Option<"mc", "mc", "int64_t", "0", "Rows of a block of the result">,
     Option<"nc", "nc", "int64_t", "0", "Its columns">,
@@ -465,10 +469,10 @@ def OutlineContracts : Pass<"kernel-outline-contracts", "::mlir::ModuleOp"> {
   let description = [{
     Before: contractions of the kernel dialect are on memrefs. After: they are
     calls of private functions with dynamic sizes, one for all contractions that
-    differ in nothing but sizes; attributes say what code for them may rely on.
-    Where `config` says that an operand is cached, a function's last argument is
-    the cache entry. Calls that pack the same share an entry. The module's
-    `mp.kept` counts them.
+    differ only in sizes; attributes state the assumptions that their code may
+    make. If `config` says that an operand is cached, a function's last argument
+    is the cache entry. Calls that pack the same operand share an entry. The
+    module's `mp.kept` counts them.
 
     Example: test/Lowering/kernel-outline-contracts.mlir
   }];
@@ -485,10 +489,10 @@ def KernelToCPU : Pass<"kernel-to-cpu", "::mlir::ModuleOp"> {
     operands into micro-panels, multiplies these in register tiles, and applies
     the epilogue where the sums are stored. It consists of `scf.parallel`, each
     with one induction variable over tasks; results do not depend on how these
-    are distributed. Memory of threads is `runtime.scratch`; what tasks share is
-    allocated outside of their loops; what is cached is in a cache entry
-    (`runtime.cache_lookup`, `runtime.cache_insert`). A config that does not fit
-    is an error.
+    are distributed. Memory of threads is `runtime.scratch`; memory that tasks
+    share is allocated outside of their loops; cached operands are in a cache
+    entry (`runtime.cache_lookup`, `runtime.cache_insert`). A config that does
+    not fit is an error.
 
     Examples: test/Lowering/kernel-to-cpu.mlir
   }];
@@ -504,9 +508,9 @@ def SelectTile : Pass<"kernel-select-tile"> {
   let description = [{
     Before: contractions of the kernel dialect are on memrefs of known sizes,
     strides and offsets. After: each has a `kernel.tile` (`#kernel.tile`), and a
-    remark of the category `mp-codegen` says it: what multiplies, tensor cores or
-    fused multiply-adds, and the tiles of blocks, warps or threads. One that is
-    there already is kept, if it fits.
+    remark of the category `mp-codegen` describes it: the instructions, tensor
+    cores or fused multiply-adds, and the tiles of blocks, warps or threads. An
+    existing attribute is kept if it fits.
 
     Example: test/Lowering/GPU/kernel-select-tile.mlir
   }];
@@ -521,7 +525,7 @@ def ConvertContractToGPU : Pass<"convert-contract-to-gpu", "::mlir::ModuleOp"> {
     `kernel-select-tile` would choose. After: each is a `device.launch` of a
     function of its own in `gpu.module @kernels`, in which blocks of threads
     compute tiles of the result through shared memory. A tile that does not fit,
-    and an epilogue that asks for more than operands and constants, are errors.
+    and an epilogue that needs more than operands and constants, are errors.
 
     Example: test/Lowering/GPU/convert-contract-to-gpu.mlir
   }];
@@ -539,7 +543,7 @@ def ConvertScratchToLLVM : Pass<"convert-scratch-to-llvm", "::mlir::ModuleOp"> {
     For pipelines of MLIR's own conversions; `mp-convert-to-llvm` does it, too.
     After: `runtime.scratch` is a call of `mp_scratch`. The casts that are left
     go away with `finalize-memref-to-llvm` and `reconcile-unrealized-casts`.
-    `mp.target` goes away: tools of MLIR do not know it.
+    `mp.target` is removed: tools of MLIR do not know it.
 
     Example: test/Lowering/convert-scratch-to-llvm.mlir
   }];
@@ -562,7 +566,7 @@ def SettleMemory : Pass<"mp-settle-memory"> {
 }
 
 def SetGPU : Pass<"mp-set-gpu", "::mlir::ModuleOp"> {
-  let summary = "Say which GPU kernels are for";
+  let summary = "Set the GPU for which kernels are made";
   let description = [{
     After: the module's `kernel.chip` is `chip`, for which code of kernels is
     made from then on. Without it they are for NVIDIA's GPUs.
@@ -679,12 +683,13 @@ def ConvertGroupsToGPU : Pass<"convert-groups-to-gpu", "::mlir::ModuleOp"> {
 }
 
 def AddRankKernels : Pass<"mp-add-rank-kernels", "::mlir::ModuleOp"> {
-  let summary = "Add the kernels that ranks reduce with on their devices";
+  let summary = "Add the kernels with which ranks reduce on their devices";
   let description = [{
     Where `main` has `runtime.reduce_start`, `gpu.module @kernels` gets kernels
-    that copy the elements of many places, and that add up, in the order of
-    ranks, what ranks have sent. How many there are is known when it runs: the
-    run time launches them, with an address of a structure in memory.
+    that copy the elements of many buffers, and that add up, in the order of
+    ranks, the values that ranks have sent. The number of ranks is known only
+    when the program runs: the run time launches the kernels, with an address of
+    a structure in memory.
 
     Example: test/Lowering/GPU/mp-add-rank-kernels.mlir
   }];
@@ -695,7 +700,7 @@ def AddRankKernels : Pass<"mp-add-rank-kernels", "::mlir::ModuleOp"> {
 }
 
 def ExpandKernels : Pass<"mp-expand-kernels", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Write what devices have no instruction for in simpler ops";
+  let summary = "Expand ops for which devices have no instruction";
   let description = [{
     Functions of `math` of f32 become polynomials (`math-extend-to-supported-types`
     widens those of 16 bit in front of this pass), and `device.draw` arithmetic.
@@ -727,9 +732,9 @@ def ConvertKernelsToNVVM : Pass<"convert-kernels-to-nvvm",
   let summary = "Write kernels in the dialects of LLVM and NVVM";
   let description = [{
     Before: `gpu.func`s of branches between blocks, on memrefs of known sizes.
-    After: functions of bare pointers. Indices have 32 bits in kernels whose memory
-    allows it and that make no indices of numbers of 64 bits. Dynamic shared
-    memory is the global `mp_shared` without size.
+    After: functions of bare pointers. Indices have 32 bits in kernels whose
+    memory allows it and that do not compute indices from 64-bit numbers.
+    Dynamic shared memory is the global `mp_shared` without size.
 
     Example: test/Lowering/GPU/convert-kernels-to-nvvm.mlir
   }];
@@ -741,9 +746,9 @@ def ConvertKernelsToROCDL : Pass<"convert-kernels-to-rocdl",
                                  "::mlir::gpu::GPUModuleOp"> {
   let summary = "Write kernels in the dialects of LLVM and ROCDL";
   let description = [{
-    As `convert-kernels-to-nvvm`, for AMD's devices. Memory of threads is in an
-    address space of its own. Ops that only NVIDIA's devices have, as contractions
-    by tiles are made of, and functions of a library are errors.
+    The same as `convert-kernels-to-nvvm`, for AMD's devices. Memory of threads
+    is in a separate address space. Ops that only NVIDIA's devices have, such as
+    those of contractions by tiles, and functions of a library are errors.
 
     Example: test/Lowering/GPU/convert-kernels-to-rocdl.mlir
   }];
@@ -773,8 +778,8 @@ def EmulateKernels : Pass<"mp-emulate-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"checkRaces", "check-races", "bool", "false",
-           "tell the emulator of each access to shared memory: it finds races, "
-           "and accesses out of bounds">,
+           "report each access to shared memory to the emulator, which finds "
+           "races and accesses out of bounds">,
   ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
