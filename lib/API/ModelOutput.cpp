@@ -394,7 +394,7 @@ llvm::Expected<std::string> ModelOutput::describeWrite(ModuleOp module,
     uint64_t data = model->getExternalData().getSize();
     sizes = ", " + std::to_string(model->getModel().getSize()) + " bytes";
     if (data)
-      sizes += " and " + std::to_string(data) + " of data beside it";
+      sizes += " and " + std::to_string(data) + " of data next to it";
   }
   if (options.path.empty())
     return "the model would go to standard output" + sizes;

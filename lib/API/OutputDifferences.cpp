@@ -50,7 +50,7 @@ compareOutputs(ArrayRef<NamedTensor> outputs, const DataSet &data,
     return createStringError(
         (data.path.empty() ? "" : data.path + ": ") +
         "there are no expected outputs to check against: expected arrays "
-        "called out:NAME beside the inputs in:NAME of an .npz, output_0.pb in "
+        "called out:NAME next to the inputs in:NAME of an .npz, output_0.pb in "
         "a test_data_set folder, or a file of outputs in --expected=FILE, such "
         "as mp-run run -o writes");
   return compareOutputs(outputs, data.expected, data.isPositional, tolerance);

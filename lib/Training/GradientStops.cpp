@@ -73,7 +73,7 @@ static void warnOfFolded(GraphOp graph) {
   });
   if (readers.empty())
     return;
-  graph.emitWarning() << "the exporter has folded 'detach' away in front of "
+  graph.emitWarning() << "the exporter has folded 'detach' away before "
                       << readers.size() << " nodes ('" << readers.front() << "'"
                       << (readers.size() > 1 ? ", ..." : "")
                       << "): gradients pass there; torch.onnx.export(..., "

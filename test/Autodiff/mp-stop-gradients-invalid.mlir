@@ -15,7 +15,7 @@
 // exporter has taken away.
 module @alternative attributes {onnx.opset_import = [["", 18]]} {
   // expected-warning @below {{stop-gradient pattern 'hidden|gone': 'gone' matches nothing}}
-  // expected-warning @below {{the exporter has folded 'detach' away in front of 1 nodes ('out'): gradients pass there; torch.onnx.export(..., optimize=False) keeps it, --stop-gradient=REGEX names such values}}
+  // expected-warning @below {{the exporter has folded 'detach' away before 1 nodes ('out'): gradients pass there; torch.onnx.export(..., optimize=False) keeps it, --stop-gradient=REGEX names such values}}
   onnx.graph {
   ^bb0(%x: tensor<2xf32>):
     %w = onnx.initializer "w" dense<0.5> : tensor<2xf32> : tensor<2xf32>
