@@ -203,7 +203,7 @@ ROWS = [
     (40, "page of an error", ["page.onnx", MIXED], BAD_INPUT,
      "found a web page: the download of the model has failed"),
     (41, "pointer of Git LFS", ["pointer.onnx", MIXED], BAD_INPUT,
-     "'git lfs pull' gets it"),
+     "'git lfs pull' fetches it"),
     (42, "text that is named like a binary", ["text.onnx", MIXED], BAD_INPUT,
      "found ONNX text: name it .onnxtxt"),
     (43, "JSON", ["words.json", MIXED], BAD_INPUT,
