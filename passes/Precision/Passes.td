@@ -197,9 +197,10 @@ def SetPolicy : PrecisionPass<"mp-set-policy"> {
     two lists or twice on one, and a file that cannot be read.
 
     Options: `precision`, lists of operators (`allow`, `deny`, `promote`), of
-    patterns for nodes (`allow-nodes`, `deny-nodes`) and of files (`allow-files`,
-    `deny-files`, `promote-files`), `gaudi-config`, `policy` and `strict`, as
-    include/mp-opt/Precision/Policy/PolicyRequest.h has them for flags as well.
+    patterns for nodes (`allow-nodes`, `deny-nodes`) and of files
+    (`allow-files`, `deny-files`, `promote-files`), `gaudi-config`, `policy` and
+    `strict`, as include/mp-opt/Precision/Policy/PolicyRequest.h has them for
+    flags as well.
 
     Example: test/Precision/mp-set-policy.mlir
   }];
@@ -233,8 +234,8 @@ def Assign : PrecisionPass<"mp-assign"> {
   let summary = "Decide the precision of every node";
   let description = [{
     Before: `mp-classify`. After: every node that reads or yields fp32 has
-    `mp.precision`: the element type it is to run in, and the reason. No type has
-    changed. Nodes that are 16 bit already are left alone.
+    `mp.precision`: the element type it is to run in, and the reason. No type
+    has changed. Nodes that are 16 bit already are left alone.
 
     `assign=min-cut`: allow is 16 bit where the schema at the opset in force
     admits it, deny is fp32; the others are free. The pass chooses the
