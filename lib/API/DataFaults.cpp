@@ -183,7 +183,7 @@ static std::string describeElement(double number) {
   return formatShort(number);
 }
 
-/// Returns "3 labels that are none of the classes 0 to 9 of node ...".
+/// Returns "3 labels outside of the classes 0 to 9 of node ...".
 static std::string describeRule(const DataRule &rule, bool isFloat, bool isWide,
                                 uint64_t count) {
   bool isOne = count == 1;
@@ -197,8 +197,8 @@ static std::string describeRule(const DataRule &rule, bool isFloat, bool isWide,
        << (isWide ? " as float32" : "");
   } else {
     const DataRule::Range &range = *rule.range;
-    os << (range.areLabels ? isOne ? " label that is none of the classes "
-                                   : " labels that are none of the classes "
+    os << (range.areLabels ? isOne ? " label outside of the classes "
+                                   : " labels outside of the classes "
            : isOne         ? " index that is not in ["
                            : " indices that are not in [")
        << range.least << (range.areLabels ? " to " : ", ") << range.greatest

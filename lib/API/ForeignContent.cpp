@@ -49,7 +49,7 @@ static constexpr Signature signatures[] = {
      "ELF",
      "a compiled program or library"},
     {0, "version https://git-lfs.github.com/spec/",
-     "a pointer of Git LFS in place of the file: 'git lfs pull' gets it"},
+     "a Git LFS pointer in place of the file: 'git lfs pull' fetches it"},
     {0, "<?xml", "XML, which is not an ONNX model"},
 };
 

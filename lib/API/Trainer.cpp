@@ -58,8 +58,8 @@ static Error takeFolder(const TrainerOptions &options, CheckpointLock &lock) {
       CheckpointFolder(options.checkpoints).getSteps().empty())
     return Error::success();
   return createStringError(options.checkpoints +
-                           ": has checkpoints of another run; --resume goes "
-                           "on with it");
+                           ": has checkpoints of another run; --resume "
+                           "continues from it");
 }
 
 Expected<std::unique_ptr<Trainer>> Trainer::create(std::unique_ptr<Model> model,

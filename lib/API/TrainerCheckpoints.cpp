@@ -136,11 +136,11 @@ Error Trainer::convertCheckpoint(Checkpoint &checkpoint) const {
                                "within a window of accumulated batches");
   uint64_t perEpoch = batches.getCount() * batch;
   if (before % batch || perEpoch != batches.getRows() / before * before)
-    return createStringError(
-        "the checkpoint was made with another step, of " + Twine(before) +
-        " rows: steps of " + Twine(batch) +
-        " rows do not go on with the same rows; expected a divisor of it, in "
-        "epochs of as many rows");
+    return createStringError("the checkpoint was made with another step, of " +
+                             Twine(before) + " rows: steps of " + Twine(batch) +
+                             " rows do not continue with the same rows; "
+                             "expected a divisor of it, in "
+                             "epochs of as many rows");
   uint64_t factor = before / batch;
   if (options.onWarning)
     options.onWarning(options.checkpoints +

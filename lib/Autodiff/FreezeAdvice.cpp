@@ -73,7 +73,7 @@ std::string adviseFreezing(ArrayRef<Operation *> nodes,
                           : "one of " + std::to_string(nodes.size()) +
                                 " nodes without a gradient";
   if (others.empty())
-    return "all parameters lie before " + place;
+    return "all parameters come before " + place;
   llvm::StringSet<> seen;
   std::string text;
   for (StringRef name : before)
@@ -82,7 +82,7 @@ std::string adviseFreezing(ArrayRef<Operation *> nodes,
       text += (text.empty() ? "" : "|") + pattern;
   return "--freeze='" + text + "' trains the " + std::to_string(others.size()) +
          " of " + std::to_string(parameters.size()) +
-         " parameters that do not lie before " + place +
+         " parameters that do not come before " + place +
          "; untrained then: " + listNames(before);
 }
 

@@ -41,17 +41,16 @@ void ConvertFlags::addFiles() {
   Flag &output = set.add("o", options.output, "output file", "FILE");
   output.synonyms = {"output"};
   output.foreignNames = {"out", "output-file", "output-path"};
-  set.addChoice("emit", "output format, of code the last three",
+  set.addChoice("emit", "output format; the last three are code",
                 to_vector(make_first_range(formats)),
                 [this](size_t place) { options.emit = formats[place].second; });
   set.add("emulate", options.conversion.emulate,
           "write 16-bit values as rounded fp32");
-  set.add("dry-run", options.isDryRun,
-          "say what would be written, and write nothing");
+  set.add("dry-run", options.isDryRun, "convert and check, but write nothing");
   set.add("elide-weights", elideWeights, "leave big weights out of MLIR text");
   set.add("schemas", options.schemas, "operators of further domains", "FILE");
   set.add("external-data-root", options.externalDataRoots,
-          "folder to which links of external data may lead", "DIR");
+          "folder that links of external data may lead to", "DIR");
   addCheck(set, "check", options.check);
   set.addOptional("verify", options.verification.data,
                   "run the result against the input", "DATA");
@@ -82,7 +81,8 @@ void ConvertFlags::addExplanations() {
                       });
   form.expected = "text, json or none";
   form.words = {"text", "json", "none"};
-  set.add("explain", options.reports.explain, "say why a node is so", "NODE");
+  set.add("explain", options.reports.explain, "why a node has its precision",
+          "NODE");
   set.add("report", options.reports.report, "report as one HTML file", "FILE");
   set.add("profile", options.reports.profile, "times of nodes for the report",
           "FILE");
@@ -162,8 +162,7 @@ Error ConvertFlags::completeCode() {
       (options.emit == Format::Object || options.emit == Format::Library))
     return createStringError("--emit=obj and lib need -o");
   if (options.isDryRun && isCode(options.emit))
-    return createStringError("--dry-run is for models; code is made to be "
-                             "written");
+    return createStringError("--dry-run is for models, not for code");
   options.code.dims = options.dims;
   if (!isCode(options.emit))
     return Error::success();

@@ -34,7 +34,7 @@ llvm::Error checkRoots(ArrayRef<std::string> roots) {
 }
 
 void addCheck(FlagTable &flags, StringRef name, CheckLevel &to) {
-  flags.addChoice(name, "models that break rules without harm",
+  flags.addChoice(name, "harmless violations of ONNX's rules",
                   {"lenient", "strict"},
                   [&to](size_t place) { to = CheckLevel(place); });
 }

@@ -73,13 +73,13 @@ void ModelFlags::addTo(FlagTable &flags) {
                     "convert the model first, as mp-opt does");
   flags.add("schemas", schemas, "operators of further domains", "FILE");
   flags.add("external-data-root", roots,
-            "folder to which links of external data may lead", "DIR");
+            "folder that links of external data may lead to", "DIR");
   addCheck(flags, "model-check", check);
   Flag &where =
       flags.add("cache", cache, "where compiled code is kept", "WHERE");
   where.expected = "on, off or a folder with a slash in its name";
   where.words = {"on", "off"};
-  flags.add("mlir-timing", isTimed, "print where the time of compiling goes");
+  flags.add("mlir-timing", isTimed, "print the times of compilation");
 }
 
 llvm::Error ModelFlags::apply(DialectRegistry &registry, StringRef title) {

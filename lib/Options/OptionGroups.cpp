@@ -45,12 +45,12 @@ void addPrecisionFlags(FlagTable &flags, bool &bf16, bool &fp16,
       {"16-mixed", "fp16"},
   };
   flags.addHint({"fp32", "float32", "float"},
-                "a model stays in fp32 where neither --bf16 nor --fp16 is "
+                "a model stays in fp32 if neither --bf16 nor --fp16 is "
                 "given");
   flags.addHint({"amp", "autocast", "mixed-precision", "mixed"},
                 "--bf16 or --fp16 does that");
   flags.addHint({"int8", "fp8", "quantize"},
-                "there are bf16 and fp16: --bf16, --fp16");
+                "only bf16 and fp16 are supported: --bf16, --fp16");
 }
 
 Flag &addDeviceFlag(FlagTable &flags, StringRef help,
@@ -141,11 +141,11 @@ TrainingFlags::TrainingFlags(FlagTable &flags, TrainingRequest &request)
     : request(request), flags(flags) {
   flags.beginGroup("Training");
   flags.add("train", train, "make a training step");
-  flags.add("loss", request.loss, "what is minimized", "LOSS").words =
+  flags.add("loss", request.loss, "loss function", "LOSS").words =
       splitNames(getLossNames());
   flags.add("class-axis", request.classAxis, "axis of the loss's classes");
   flags
-      .add("optimizer", request.optimizer, "optimizer with its numbers", "NAME")
+      .add("optimizer", request.optimizer, "optimizer and its settings", "NAME")
       .words = splitNames(getOptimizerNames() + ", none");
   flags.addHint({"epochs", "steps", "max-steps", "batch", "batch-size", "data",
                  "checkpoint", "resume"},
@@ -170,21 +170,21 @@ TrainingFlags::TrainingFlags(FlagTable &flags, TrainingRequest &request)
   flags.add("distribute", request.distribute,
             "reduce gradients over all ranks");
   flags.add("sync-batch-norm", request.syncBatchNorm,
-            "statistics of the batches of all ranks");
+            "batch statistics over all ranks");
   flags.add("train-only", request.trainOnly, "parameters that are trained",
             "REGEX|@FILE");
   flags.add("tie", request.tie, "initializers that become one parameter",
             "NAME,NAME");
-  flags.add("untie", request.untie, "parameters that modules get copies of",
-            "REGEX");
+  flags.add("untie", request.untie,
+            "parameters of which each module gets a copy", "REGEX");
   flags.add("freeze", request.freeze, "parameters that are not trained",
             "REGEX|@FILE");
   flags.add("stop-gradient", request.stopGradient,
             "values that pass no gradient", "REGEX");
-  flags.addCommas("fix", request.fixed, "sizes of inputs that the step is for",
+  flags.addCommas("fix", request.fixed, "sizes for which the step is made",
                   "NAME=SIZE,...");
   flags.add("straight-through", request.straightThrough,
-            "pass gradients by quantization that is undone at once");
+            "pass gradients through pairs of quantization");
   flags.add("loss-scale", lossScale, "none, a number or dynamic", "SCALE")
       .words = {"none", "dynamic"};
 }
@@ -215,9 +215,9 @@ Error TrainingFlags::check(bool isMixed) const {
            .findGiven({"lr", "weight-decay", "clip-norm", "clip-value",
                        "accumulate", "group", "average", "distribute"})
            .empty())
-    return error("--optimizer=none: no update is made that --lr, "
+    return error("--optimizer=none makes no update: --lr, "
                  "--weight-decay, --clip-norm, --clip-value, --accumulate, "
-                 "--group, --average or --distribute could speak of");
+                 "--group, --average and --distribute do not apply");
   return lossScale == "auto" ? Error::success() : LossScale().parse(lossScale);
 }
 
@@ -234,8 +234,8 @@ CodeFlags::CodeFlags(FlagTable &flags, CodeOptions &options) : flags(flags) {
   flags.addChoice("kernels", kernels, "how 16-bit operands are multiplied",
                   getKernelWords());
   flags.add("in-place", options.inPlace, "write next states over their inputs");
-  flags.add("symbols", options.symbols, "start of names in C", "PREFIX");
-  flags.add("cc", options.linker, "links libraries", "PROGRAM");
+  flags.add("symbols", options.symbols, "prefix of names in C", "PREFIX");
+  flags.add("cc", options.linker, "program that links libraries", "PROGRAM");
   flags.add("runtime", options.runtime, "run-time library of another target",
             "FILE");
 }

@@ -17,16 +17,17 @@ namespace mp {
 
 RateFlags::RateFlags(FlagTable &flags, LearningRate &rate) : to(rate) {
   flags.beginGroup("Learning rate");
-  flags.add("lr", base, "the greatest learning rate", "X").foreignNames = {
+  flags.add("lr", base, "peak learning rate", "X").foreignNames = {
       "learning-rate"};
   flags
       .addChoice("lr-schedule", schedule, "how the rate falls",
                  getRateScheduleNames())
       .foreignNames = {"lr-scheduler", "lr-scheduler-type", "scheduler"};
-  flags.add("lr-min", to.least, "where linear and cosine end", 0.0);
+  flags.add("lr-min", to.least, "final rate of linear and cosine", 0.0);
   flags.add("lr-gamma", to.gamma, "factor of schedule 'step'", 0.0);
-  flags.add("lr-step", to.interval, "steps between its factors", 1);
-  flags.add("warmup", to.warmup, "first steps in which it rises")
+  flags.add("lr-step", to.interval, "steps between its multiplications", 1);
+  flags
+      .add("warmup", to.warmup, "number of first steps in which the rate rises")
       .foreignNames = {"warmup-steps"};
 }
 

@@ -18,19 +18,19 @@ class TrainingPass<string flag> : Pass<flag, "::mlir::ModuleOp"> {
 def AddLoss : TrainingPass<"mp-add-loss"> {
   let summary = "Add a loss to a forward graph";
   let description = [{
-    After: the graph's first output is the loss, a scalar, of the output that
-    `loss` names or of its first float output; what it is compared with is the
-    input `labels`. Several losses are added up, by their weights; each is an
-    output too then, `loss.KIND`, and what the second is compared with is the
-    input `labels_2`. The graph is marked `mp.loss`, the nodes that were added
-    `mp.hazard`: they stay fp32.
+    After: the graph's first output is the loss, a scalar. It compares the
+    output that `loss` names, or the first float output, with the input
+    `labels`. Several losses are added up, by their weights; then each is an
+    output, too (`loss.KIND`), and the second one compares with the input
+    `labels_2`. The graph is marked `mp.loss`; the nodes that were added are
+    marked `mp.hazard` and stay fp32.
 
     Example: test/Autodiff/mp-add-loss.mlir
   }];
   let options = [
     ListOption<"losses", "loss", "std::string",
-               "losses, as --loss of mp-opt has them; one with a comma stands "
-               "in braces">,
+               "losses, as for --loss of mp-opt; a loss with a comma is put in "
+               "braces">,
     Option<"classAxis", "class-axis", "int64_t", /*default=*/"1",
            "axis of the classes">,
   ];
@@ -64,8 +64,8 @@ def AddOptimizer : TrainingPass<"mp-add-optimizer"> {
     Option<"clipValue", "clip-value", "double", /*default=*/"0.0",
            "bound of the gradients' elements; 0 for none">,
     ListOption<"groups", "group", "std::string",
-               "REGEX:key=value,... for parameters whose names match; one with "
-               "a comma stands in braces">,
+               "REGEX:key=value,... for parameters whose names match; a group "
+               "with a comma is put in braces">,
     Option<"average", "average", "std::string", /*default=*/"\"\"",
            "ema:decay=0.999 for a moving average of the parameters">,
     Option<"accumulate", "accumulate", "int64_t", /*default=*/"1",
@@ -74,15 +74,16 @@ def AddOptimizer : TrainingPass<"mp-add-optimizer"> {
 }
 
 def CheckExport : TrainingPass<"mp-check-export"> {
-  let summary = "Warn of what an export for inference has settled";
+  let summary = "Warn of traces of an export for inference";
   let description = [{
-    Before: a forward model that is to be trained. Nothing changes. A warning
-    for each kind of thing that makes the step another one than the framework's,
+    Before: a forward model that is to be trained. Nothing changes. The pass
+    warns of each kind of difference between the step and that of the framework,
     with the number of nodes, the first names, and the exporter's flag that
-    keeps it: BatchNormalization with stored statistics, or folded into Conv by
-    torch's exporters, whose names for the result tell it, Dropout that drops
-    nothing, and batches of one size only, by shapes that are constants or by
-    inputs. Where a caller decides, or nobody can tell, nothing is said.
+    avoids it. It finds BatchNormalization with stored statistics, or folded
+    into Conv by torch's exporters (the names of the results show it), Dropout
+    that drops nothing, and models for batches of one size only, by constant
+    shapes or by inputs. If a caller decides, or if it cannot be known, there is
+    no warning.
 
     Example: test/Autodiff/mp-check-export.mlir
   }];
@@ -96,7 +97,7 @@ def InlineTraining : TrainingPass<"mp-inline-training"> {
     Initializers with an update_binding are inputs with defaults, and have an
     `mp.update`, whose group is the number of the entry.
 
-    Names that an algorithm or a binding takes and nobody defines are errors.
+    It is an error if an algorithm or a binding uses a name that is not defined.
     An initialization is left out, with a warning.
 
     Example: test/Autodiff/mp-inline-training.mlir
@@ -104,13 +105,13 @@ def InlineTraining : TrainingPass<"mp-inline-training"> {
 }
 
 def ExpandTraining : TrainingPass<"mp-expand-training"> {
-  let summary = "Write Gradient and the standard's optimizers in other ops";
+  let summary = "Expand Gradient and the standard's optimizers into other ops";
   let description = [{
-    After: the main graph has no node of ai.onnx.preview.training. A Gradient
-    is the backward pass that it stands for, from an `mp.loss_seed` to an
-    `mp.gradient` for each result; where its operands are not the values that
-    it names, of a copy of the graph. Adam, Momentum and Adagrad are their
-    specification's formulas.
+    After: the main graph has no node of ai.onnx.preview.training. A Gradient is
+    replaced by its backward pass, from an `mp.loss_seed` to an `mp.gradient`
+    for each result; if its operands are not the values that it names, by the
+    backward pass of a copy of the graph. Adam, Momentum and Adagrad are
+    replaced by the formulas of their specification.
 
     Example: test/Autodiff/mp-expand-training.mlir
   }];
@@ -125,19 +126,21 @@ def StopGradients : TrainingPass<"mp-stop-gradients"> {
     buffers that the model updates and after the values that `values` matches.
     A Gather of a table with a row for padding has that row as
     `mp.padding_index`: by the same metadata or by `mp-opt.padding_index`; in
-    torch's exports without metadata the only row of zeros, with a warning.
-    Where an exporter has folded `detach` away, a warning names who reads it.
+    torch's exports without metadata it is the only row of zeros, with a
+    warning. If an exporter has folded `detach` away, a warning names the
+    reader.
 
     An Identity after the next value of a buffer has the buffer's name as
-    `mp.next_buffer`, by the signature in the metadata of torch's newer exporter,
-    or by `mp-opt.next_buffers` of the model. Of a buffer that the signature
-    says is updated, without its next value in the graph, a warning tells.
-    A BatchNormalization that this exporter has written for inference, although
-    its metadata call the operator of training, is one of training.
+    `mp.next_buffer`, by the signature in the metadata of torch's newer
+    exporter, or by `mp-opt.next_buffers` of the model. If the signature says
+    that a buffer is updated, but its next value is not in the graph, there is a
+    warning. If this exporter has written a BatchNormalization for inference
+    although its metadata call the operator for training, it is changed to
+    training mode.
 
-    A pattern that matches no value which a node computes, and a row that the
-    table has not, are errors; an alternative of a pattern that matches nothing
-    is a warning.
+    It is an error if a pattern matches no value that a node computes, or if the
+    table does not have the row; an alternative of a pattern that matches
+    nothing gives a warning.
 
     Example: test/Autodiff/mp-stop-gradients.mlir
   }];
@@ -151,37 +154,38 @@ def SelectParameters : TrainingPass<"mp-select-parameters"> {
   let summary = "Decide which constants a training step changes";
   let description = [{
     Before: the main graph has the value `loss` (or the one that `mp-add-loss`
-    has marked); functions are inlined. After: what is trained is an fp32 graph
-    input with its value as default, cast where it was another type; the graph
-    names these inputs in `mp.trained`, and the module has a table of all
+    has marked); functions are inlined. After: each trained constant is an fp32
+    graph input with its value as default, cast if it had another type; the
+    graph names these inputs in `mp.trained`, and the module has a table of all
     candidates in `mp.parameters`.
 
-    A float constant is trained if it has a role: a place where weights,
-    biases, scales, tables, positions or tokens stand
+    A float constant is trained if it has a role, that is, if it is used as a
+    weight, bias, scale, table, position or token
     (include/mp-opt/Training/ParameterRoles.h). Constants of equal elements with
     a role in several modules are split, a copy for each. Then the user's lists
     decide: `train-only` and `freeze` take patterns for whole names, or `@FILE`
-    with one name a line; without `train-only`, the model's metadata
-    `mp-opt.parameters` and `mp-opt.buffers` do, JSON arrays of names. `tie`
-    makes equal initializers one, `untie` gives each module a copy.
+    with one name a line. Without `train-only`, the model's metadata
+    `mp-opt.parameters` and `mp-opt.buffers` decide; they are JSON arrays of
+    names. `tie` merges equal initializers into one, `untie` gives each module a
+    copy.
 
-    A list with a name that is not there, lists that contradict each other, a
-    parameter that is not finite, and a loss without parameters are errors.
-    Roles that are in doubt and quantized weights are warnings.
+    These are errors: a list with an unknown name, lists that contradict each
+    other, a parameter that is not finite, and a loss without parameters.
+    Doubtful roles and quantized weights give warnings.
 
     Example: test/Autodiff/mp-select-parameters.mlir
   }];
   let options = [
     Option<"loss", "loss", "std::string", /*default=*/"\"\"",
-           "name of the value that is minimized">,
+           "name of the loss">,
     ListOption<"trainOnly", "train-only", "std::string",
                "patterns or @FILE: parameters that are trained">,
     ListOption<"freeze", "freeze", "std::string",
                "patterns or @FILE: parameters that are not trained">,
     ListOption<"tie", "tie", "std::string",
-               "names, separated by commas, of what becomes one parameter">,
+               "names, separated by commas, that become one parameter">,
     ListOption<"untie", "untie", "std::string",
-               "patterns: parameters that each module gets a copy of">,
+               "patterns: parameters of which each module gets a copy">,
   ];
 }
 
@@ -190,21 +194,21 @@ def Differentiate : TrainingPass<"mp-differentiate"> {
   let description = [{
     Before: the main graph has the value `loss` (or the one that `mp-add-loss`
     has marked), a float of one element; the opset is 18 at least;
-    `mp-select-parameters` has made inputs of what is trained, or `wrt` names
-    inputs, initializers and values. After: the graph holds their gradients,
-    each an operand of an `mp.gradient`; the backward pass starts at an
-    `mp.loss_seed`. Where parameters are trained, running statistics of
-    BatchNormalization in training mode are inputs too, whose new values are
-    `mp.update`s. Gradients are written in the com.microsoft training vocabulary
-    where it has an operator.
+    `mp-select-parameters` has made parameters inputs, or `wrt` names inputs,
+    initializers and values. After: the graph holds their gradients, each an
+    operand of an `mp.gradient`; the backward pass starts at an `mp.loss_seed`.
+    If parameters are trained, running statistics of BatchNormalization in
+    training mode are inputs, too, and their new values are `mp.update`s.
+    Gradients use the training operators of com.microsoft if there is one.
 
-    Pairs of QuantizeLinear and DequantizeLinear are errors, for rounding has no
-    gradient; with `straight-through` they have that of the identity inside of
-    what the integers can hold, and none outside, as fake quantization has.
+    Pairs of QuantizeLinear and DequantizeLinear are errors, because rounding
+    has no gradient. With `straight-through` they have the gradient of the
+    identity within the range of the integers, and zero outside, as in fake
+    quantization.
 
-    An operator without a rule on the way is an error that names it and the
-    way; so is a parameter that the loss depends on only through operators
-    without a derivative.
+    An operator without a rule on the path is an error that names it and the
+    path. It is also an error if the loss depends on a parameter only through
+    operators without a derivative.
 
     Example: test/Autodiff/mp-differentiate.mlir
   }];
@@ -212,32 +216,32 @@ def Differentiate : TrainingPass<"mp-differentiate"> {
     Option<"loss", "loss", "std::string", /*default=*/"\"\"",
            "name of the value to differentiate">,
     ListOption<"wrt", "wrt", "std::string",
-               "names of what to differentiate with respect to">,
+               "names of the values to differentiate with respect to">,
     Option<"outputs", "outputs", "bool", /*default=*/"false",
            "make the gradients outputs of the graph, named NAME_grad">,
     Option<"straightThrough", "straight-through", "bool", /*default=*/"false",
-           "pass gradients by QuantizeLinear and DequantizeLinear where nothing "
-           "is clipped">,
+           "pass gradients through QuantizeLinear and DequantizeLinear where "
+           "nothing is clipped">,
   ];
 }
 
 def DecomposeGradients : TrainingPass<"onnx-decompose-gradients"> {
   let summary = "Write gradient operators in standard ONNX";
   let description = [{
-    Before: any model. After: no node of the com.microsoft training vocabulary
-    is left in the main graph, its subgraphs and the functions, but optimizers
-    and accumulators that update their operands in place; the domain's import
-    goes with its last node. An operator of that vocabulary that cannot be
-    expressed as it is used is an error.
+    Before: any model. After: no training operator of com.microsoft is left in
+    the main graph, its subgraphs and the functions, except optimizers and
+    accumulators that update their operands in place; the domain's import is
+    removed with its last node. If such an operator cannot be expressed in the
+    way it is used, that is an error.
 
-    With `contractions`, only those that become convolutions are rewritten:
-    before the precision passes, which know these.
+    With `contractions`, only operators that become convolutions are rewritten.
+    This run comes before the precision passes, which know convolutions.
 
     Example: test/Autodiff/onnx-decompose-gradients.mlir
   }];
   let options = [
     Option<"contractions", "contractions", "bool", /*default=*/"false",
-           "only what becomes convolutions">,
+           "rewrite only operators that become convolutions">,
   ];
 }
 

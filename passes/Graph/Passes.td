@@ -17,37 +17,38 @@ class GraphPass<string flag> : Pass<flag, "::mlir::ModuleOp"> {
 def RaiseOpset : GraphPass<"onnx-raise-opset"> {
   let summary = "Raise the opset of a model where nodes keep their meaning";
   let description = [{
-    With `to` or `at-least`: after it the model imports that version of
-    `domain`; an error names the node that has no form there.
+    With `to` or `at-least`: the model imports that version of `domain`
+    afterwards; an error names a node that has no form in it.
 
-    Without: after `mp-classify`, the default domain is raised to the lowest
-    version at which the allowed ops admit the 16-bit type (bf16 and Conv: 22).
-    If a node stands against it nothing changes, and a missed remark of
-    category `mp-precision` names the node and what stays fp32; reports find it
-    in `mp.opset_obstacle`. Graphs with ops that update operands in place are
-    left alone: the runtimes for them stop at earlier opsets.
+    Without these options, after `mp-classify`: the default domain is raised to
+    the lowest version at which the allowed ops admit the 16-bit type (bf16 and
+    Conv: 22). If a node prevents that, nothing changes, and a missed remark of
+    category `mp-precision` names this node and the nodes that stay fp32;
+    reports find it in `mp.opset_obstacle`. Graphs with ops that update operands
+    in place are left alone: the runtimes for them stop at earlier opsets.
 
     Each node goes from version to version of its op, from opset 7 to the
     newest that ONNX knows:
 
-    - Where only types changed, or what was added means nothing where it is
+    - If only types changed, or if the additions mean nothing when they are
       absent, the node stays as it is.
     - Sizes and axes that became inputs of the same name (Squeeze, Slice,
       ReduceMean, Split ...) move into constants next to the node.
     - For all other changes there is an adapter: numbers that became inputs
-      (Clip, Pad, TopK, Dropout, DFT), Softmax and its like (over one axis, not
-      all from one on), Upsample and Resize-10, BatchNormalization, Scatter,
-      Scan-8, GroupNormalization, GridSample, RoiAlign, QuantizeLinear, Split.
-    - Refused are integers in Erf and ReduceLogSum(Exp), saved statistics of
-      BatchNormalization that are in use, statistics per feature in training,
+      (Clip, Pad, TopK, Dropout, DFT), Softmax and similar operators (over one
+      axis instead of all axes from one on), Upsample and Resize-10,
+      BatchNormalization, Scatter, Scan-8, GroupNormalization, GridSample,
+      RoiAlign, QuantizeLinear, Split.
+    - These are refused: integers in Erf and ReduceLogSum(Exp), saved statistics
+      of BatchNormalization that are in use, statistics per feature in training,
       lengths of sequences in Scan-8, Resize's mode tf_half_pixel_for_nn except
-      for nearest elements, and attributes that a function's callers may leave
-      out where they became inputs.
+      for nearest elements, and attributes that became inputs and that a
+      function's callers may leave out.
 
     New nodes are marked as `mp-classify` would mark them: constants and sizes
     deny, data movement follows. Values and nodes keep their names.
 
-    Functions are raised with the model where their nodes would otherwise have
+    Functions are raised with the model if their nodes would otherwise have
     other schemas than the model's. The IR version rises with the opset.
 
     Example: test/Precision/onnx-raise-opset-adapters.mlir
@@ -56,12 +57,12 @@ def RaiseOpset : GraphPass<"onnx-raise-opset"> {
     Option<"domain", "domain", "std::string", /*default=*/"\"\"",
            "domain to raise; empty for the default one">,
     Option<"to", "to", "int64_t", /*default=*/"0",
-           "version to raise to; 0 for what the 16-bit type needs">,
+           "version to raise to; 0 for the one that the 16-bit type needs">,
     Option<"atLeast", "at-least", "int64_t", /*default=*/"0",
            "like `to`, but newer versions stay">,
     Option<"limit", "limit", "int64_t", /*default=*/"25",
-           "newest version to raise to without `to`: what comes later few "
-           "runtimes load">,
+           "newest version to raise to without `to`; few runtimes load newer "
+           "ones">,
   ];
 }
 
@@ -69,7 +70,7 @@ def DecomposeRecurrent : GraphPass<"onnx-decompose-recurrent"> {
   let summary = "Write LSTM, GRU and RNN as Scan";
   let description = [{
     After: the main graph and its subgraphs have no LSTM, GRU or RNN; for each
-    direction there is a Scan, whose body has the steps' arithmetic. All of
+    direction there is a Scan, whose body has the arithmetic of a step. All of
     these operators' attributes and operands are covered: peepholes, lengths of
     sequences, initial states, clipping, coupled gates, both layouts, all
     activations. Sizes may be unknown. The opset must be 13 at least.
@@ -82,9 +83,9 @@ def CheckDimensions : GraphPass<"onnx-check-dimensions"> {
   let summary = "Refuse sizes for dimensions that a model does not have";
   let description = [{
     After: the module, which is unchanged, has a dimension of each name in
-    `dims`, of an input, an output or a described value. A name that it has not
-    is an error, with the nearest that it has. Sizes are only weighed later, so
-    that a misspelt one would be ignored.
+    `dims`, of an input, an output or a described value. An unknown name is an
+    error, which suggests the nearest name that the module has. Later passes
+    only use sizes as estimates and would ignore a misspelt name.
 
     Example: test/Graph/onnx-check-dimensions.mlir
   }];
@@ -94,12 +95,12 @@ def CheckDimensions : GraphPass<"onnx-check-dimensions"> {
 }
 
 def FixSizes : GraphPass<"onnx-fix-sizes"> {
-  let summary = "Settle sizes that the inputs of a model leave open";
+  let summary = "Fix sizes that the inputs of a model leave open";
   let description = [{
-    After: dimensions of inputs with a name in `fixed` have its size. An input
-    of that name that is one whole number is that number, whatever the caller
-    gives. What follows for other values is for `onnx-fold-constants`. A name
-    that no input has is an error.
+    After: dimensions of inputs with a name in `fixed` have its size. If an
+    input of that name is one whole number, it is replaced by the size, whatever
+    the caller gives. `onnx-fold-constants` then computes the consequences for
+    other values. A name that no input has is an error.
 
     Example: test/Graph/onnx-fix-sizes.mlir
   }];
@@ -109,46 +110,49 @@ def FixSizes : GraphPass<"onnx-fix-sizes"> {
 }
 
 def FoldConstants : GraphPass<"onnx-fold-constants"> {
-  let summary = "Settle control flow that sizes and constants decide";
+  let summary = "Resolve control flow that sizes and constants decide";
   let description = [{
     After: in the main graph and its subgraphs there is no If whose condition is
-    known, and no Loop of which it is known that it runs once or never, or a few
-    times. Known is what follows from constants and sizes by arithmetic on small
-    tensors of integers and booleans, of which some elements may be unknown.
-    The branch or the body's copies stand in place of the node. Nodes of a
-    branch, and weights in it, keep their names unless others have the same.
+    known, and no Loop that is known to run never, once, or a few times. A value
+    is known if it follows from constants and sizes by arithmetic on small
+    tensors of integers and booleans; some of their elements may be unknown. The
+    branch or copies of the body replace the node. Nodes of a branch, and
+    weights in it, keep their names unless others have the same names.
 
-    Types follow: where a result's rank was unknown, and shapes that are known
-    tell it, the node reads them as constants. What nothing of this kind
-    depends on stays as it is, arithmetic on sizes too; floats are never folded.
-    Graph inputs with defaults are not constants.
+    Types are updated: if a result's rank was unknown, and known shapes
+    determine it, the node reads these shapes as constants. Values on which no
+    type or control flow depends stay as they are, including arithmetic on
+    sizes; floats are never folded. Graph inputs with defaults are not
+    constants.
 
     A Loop of several iterations is unrolled if that makes `unroll` nodes at
     most: a copy of a larger body costs more to compile and to load than the
     bookkeeping of a Loop costs to run. Nodes that are known in an iteration,
-    and branches that it does not take, are not counted. A Loop that collects
-    tensors in a sequence, which has no gradient as it is, may become 16 times
-    as many, and one that reduces slices 64 times: of these `onnx-join-segments`
-    leaves a few. Bodies with random numbers are not unrolled.
+    and branches that it does not take, are not counted. For a Loop that
+    collects tensors in a sequence, which has no gradient otherwise, the limit
+    is 16 times as high, and for one that reduces slices 64 times:
+    `onnx-join-segments` then leaves only a few of the nodes. Bodies with random
+    numbers are not unrolled.
 
     Example: test/Graph/onnx-fold-constants.mlir
   }];
   let options = [
     Option<"unroll", "unroll", "int64_t", /*default=*/"64",
-           "most nodes that a Loop of several iterations may turn into">,
+           "maximum number of nodes that a Loop of several iterations may turn "
+           "into">,
   ];
 }
 
 def FoldSequences : GraphPass<"onnx-fold-sequences"> {
-  let summary = "Take elements of sequences from what they were made of";
+  let summary = "Replace elements of sequences by the values they were made of";
   let description = [{
     After: in the main graph and its subgraphs, no SequenceAt with a constant
     index and no ConcatFromSequence reads a sequence whose elements are known:
     one made by SequenceConstruct, by SequenceEmpty, SequenceInsert and
     SequenceErase at constant positions, or by SplitToSequence into parts of
-    known sizes. The latter is a Split, ConcatFromSequence is a Concat, and
-    types of the nodes that follow are inferred again. Other sequences stay. The
-    opset must be 13 at least, else nothing is done.
+    known sizes. SplitToSequence becomes a Split, ConcatFromSequence becomes a
+    Concat, and types of the nodes that follow are inferred again. Other
+    sequences stay. The opset must be 13 at least; otherwise nothing is done.
 
     Example: test/Graph/onnx-fold-sequences.mlir
   }];
@@ -159,30 +163,31 @@ def StackSequences : GraphPass<"onnx-stack-sequences"> {
   let description = [{
     After: in the main graph and its subgraphs, no Loop has a state that is a
     sequence to which every iteration only appends the same number of tensors,
-    and of which ConcatFromSequence, SequenceAt and SequenceLength read alone
-    afterwards. Such a state is an output of each iteration; readers read the
-    tensor, elements from before the loop come first. Inside of the loop, only
-    the length may be read. Where both branches of an If append, the element is
-    what they yield. Sequences whose elements may differ in a size along which
-    they are joined stay where the number of iterations follows from sizes, and
-    so do Loops of a constant number. The opset must be 13 at least, else
-    nothing is done.
+    and that only ConcatFromSequence, SequenceAt and SequenceLength read
+    afterwards. Such a state becomes an output of each iteration; readers read
+    the tensor of these outputs, which begins with the elements from before the
+    loop. Inside the loop, only the length may be read. If both branches of an
+    If append, the result of the If is the element. Sequences whose elements may
+    differ in the size along which they are joined stay if the number of
+    iterations follows from sizes, and so do Loops with a constant number of
+    iterations. The opset must be 13 at least, else nothing is done.
 
     Example: test/Graph/onnx-stack-sequences.mlir
   }];
 }
 
 def JoinSegments : GraphPass<"onnx-join-segments"> {
-  let summary = "Reduce consecutive rows at once that were reduced one by one";
+  let summary = "Reduce consecutive slices of rows at once, not one by one";
   let description = [{
-    Before: `onnx-fold-constants` and `onnx-fold-sequences`, which leave a bag of
-    embeddings as a Slice, a lookup and a reduction for each bag, and a Concat of
-    all. After: no Concat along the first axis joins ReduceSums, ReduceMeans or
-    ReduceMaxes of slices that follow each other, with known bounds: all rows
-    are looked up at once. Segments of one length become an axis, which is
-    reduced; others are added, or compared, by a ScatterND (opset 18), in which
-    empty ones stay zero. Nodes between Slice and reduction must compute each
-    row for itself (Gather, Unsqueeze, Mul, casts); other Concats are left alone.
+    Before: `onnx-fold-constants` and `onnx-fold-sequences`, which leave a bag
+    of embeddings as a Slice, a lookup and a reduction for each bag, and a
+    Concat of all. After: no Concat along the first axis joins ReduceSums,
+    ReduceMeans or ReduceMaxes of slices that follow each other, with known
+    bounds: all rows are looked up at once. Segments of equal length become an
+    axis, which is reduced; others are added, or compared, by a ScatterND (opset
+    18), in which empty segments stay zero. Nodes between Slice and reduction
+    must compute each row for itself (Gather, Unsqueeze, Mul, casts); other
+    Concats are left alone.
 
     Example: test/Graph/onnx-join-segments.mlir
   }];
@@ -197,68 +202,68 @@ def InlineFunctions : GraphPass<"onnx-inline-functions"> {
     call's values or the function's defaults (an attribute without either is
     absent), inputs that the call leaves out are absent, and types are inferred
     from the call's operands on. Results keep the names that they had; metadata
-    of the call goes to nodes that have none. Functions that were called and
-    are no more are dropped. Functions at a lower opset are raised to the
-    model's as by `onnx-raise-opset`.
+    of the call goes to nodes that have none. Functions that are no longer
+    called are removed. Functions at a lower opset are raised to the model's as
+    by `onnx-raise-opset`.
 
-    An error names a call of a function that calls itself, one that does not
-    fit its function, a function whose nodes mean something else at the opset of
-    the graph, and the call at which the `limit` of nodes is passed.
+    An error names a call of a function that calls itself, a call that does not
+    fit its function, a function whose nodes have another meaning at the opset
+    of the graph, and the call at which the `limit` of nodes is exceeded.
 
     Example: test/Graph/onnx-inline-functions.mlir
   }];
   let options = [
     Option<"limit", "limit", "uint64_t", /*default=*/"0",
-           "most nodes that calls may turn into; 0 for ten times the model's, "
-           "and 100,000 at least">,
+           "maximum number of nodes that calls may turn into; 0 for ten times "
+           "the model's, and 100,000 at least">,
   ];
 }
 
 def SpecializeFunctions : GraphPass<"onnx-specialize-functions"> {
   let summary = "Give every call of a model-local function a typed clone";
   let description = [{
-    After: every call in the main graph, its subgraphs and, transitively, in
-    the clones has a clone of its function with the types that the call's
-    operands give. The clone stands after its original and carries
-    `mp.specialized`, the original's name; the call carries `mp.callee`, the
-    clone's name, and keeps its op type. References to the function's
-    attributes stay references; types are inferred with the call's values of
-    them. Types and shapes also go on from the calls' results; `mp.untyped`
-    keeps, on nodes of the main graph, what import could tell of them.
+    After: every call in the main graph, its subgraphs and, transitively, in the
+    clones has a clone of its function with the types that the call's operands
+    give. The clone stands after its original and carries `mp.specialized`, the
+    original's name; the call carries `mp.callee`, the clone's name, and keeps
+    its op type. References to the function's attributes stay references; types
+    are inferred with the call's values of them. Types and shapes are then
+    inferred from the calls' results on; on nodes of the main graph,
+    `mp.untyped` keeps the types that import could infer.
 
-    Functions are left alone that handle no floats, call themselves, or do not
-    admit the operands' types: a missed remark says so, and the call is an
-    fp32 island. So are calls in training graphs. Clones of one call have
-    `limit` nodes at most; beyond it calls of equal types and attributes share
-    clones, of `limit` nodes again, and what is left are islands.
+    Functions that handle no floats, call themselves, or do not admit the
+    operands' types are left alone: a missed remark says so, and the call stays
+    fp32. Calls in training graphs stay fp32, too. Clones of one call have
+    `limit` nodes at most; beyond that, calls of equal types and attributes
+    share clones (of `limit` nodes again), and the remaining calls stay fp32.
 
     Example: test/Graph/onnx-specialize-functions.mlir
   }];
   let options = [
     Option<"limit", "limit", "uint64_t", /*default=*/"0",
-           "most nodes in clones of one call; 0 for twice the model's, and "
-           "20,000 at least">,
+           "maximum number of nodes in clones of one call; 0 for twice the "
+           "model's, and 20,000 at least">,
   ];
 }
 
 def MergeFunctions : GraphPass<"onnx-merge-functions"> {
-  let summary = "Settle which clones of functions the model needs";
+  let summary = "Keep only the clones of functions that the model needs";
   let description = [{
     Before: `onnx-specialize-functions`, and passes that changed some clones.
-    After: a clone with the body of its original, whose types the original
-    does not contradict, is gone, and its calls are calls of the original: a
-    function without types of its own is called in any precision. Clones with
-    equal bodies and types are one. The others are called `<name>_<type>`,
-    `<name>_<type>_2` and so on, with the 16-bit type in use. Names of nodes
-    and values do not count. Originals that were called and are no more are
-    dropped. Where nothing was decided, the module is what it was before the
-    first of the two passes.
+    After: a clone with the body of its original, whose types the original does
+    not contradict, is gone, and its calls are calls of the original: a function
+    without types of its own is called in any precision. Clones with equal
+    bodies and types are one. The others are called `<name>_<type>`,
+    `<name>_<type>_2` and so on, with the 16-bit type in use. Names of nodes and
+    values do not matter. Originals that are no longer called are removed. If no
+    precision was changed, the module is the same as before the first of the two
+    passes.
 
     Example: test/Graph/onnx-merge-functions.mlir
   }];
   let options = [
     Option<"suffix", "suffix", "std::string", /*default=*/"\"\"",
-           "what follows the name of a clone; empty for the 16-bit type">,
+           "suffix of a clone's name; empty for the 16-bit type">,
   ];
 }
 

@@ -18,27 +18,27 @@ class LossScalingPass<string flag> : Pass<flag, "::mlir::ModuleOp"> {
 def InjectLossScaling : LossScalingPass<"mp-inject-loss-scaling"> {
   let summary = "Scale losses, unscale gradients, skip steps that overflow";
   let description = [{
-    Before: a graph that trains. After: what starts its backward pass is
-    multiplied by the loss scale, every gradient is divided by it, in fp32,
-    where it leaves, which an `mp.gradient` marks. All gradients are tested,
-    scaled and unscaled, before the first update; updates of a step where one
-    is not finite keep their states. With a dynamic scale, it and its counters
-    are inputs and outputs of the graph: `loss_scale` and
+    Before: a graph that trains. After: the value that starts its backward pass
+    is multiplied by the loss scale, and every gradient is divided by it, in
+    fp32, at the end of the backward pass, which an `mp.gradient` marks. All
+    gradients are tested, scaled and unscaled, before the first update; if one
+    is not finite, no update of the step changes a state. With a dynamic scale,
+    it and its counters are inputs and outputs of the graph: `loss_scale` and
     `loss_scale.clean_steps`, `.tolerance`, `.skipped_steps`.
 
     Graphs of onnxruntime (operators that accumulate gradients into inputs) are
-    recognised by their schemas and dataflow. There the optimizer is another
-    model; in that, an operator that takes gradients and may be told not to
-    update is told so where a gradient is not finite. With a dynamic scale,
+    recognised by their schemas and dataflow. There the optimizer is a separate
+    model; in it, operators that take gradients and have an input to skip the
+    update skip it if a gradient is not finite. With a dynamic scale,
     `.window_finite` and `.window_steps` are states too, and the scale changes
     where `lazy_reset_grad` starts a new window; states have no defaults, since
-    sessions there feed no input that has one.
+    sessions of that runtime do not feed inputs that have defaults.
 
     Graphs that do not train stay as they are. The scale is a number or
-    `dynamic`. `auto` scales where the module says that fp16 is the 16-bit type,
-    and only steps that mp-opt makes: dynamically, or by 1024 where they only
-    give gradients. Graphs that came with a backward pass may be scaled already;
-    they are scaled where it is asked for.
+    `dynamic`. `auto` scales only if the module says that fp16 is the 16-bit
+    type, and only steps that mp-opt makes: dynamically, or by 1024 if they only
+    return gradients. Graphs that came with a backward pass may be scaled
+    already; they are scaled only on request.
 
     Example: test/LossScaling/mp-inject-loss-scaling.mlir
   }];
@@ -53,10 +53,10 @@ def InjectLossScaling : LossScalingPass<"mp-inject-loss-scaling"> {
 def ExpandLossScaling : LossScalingPass<"mp-expand-loss-scaling"> {
   let summary = "Write the mp dialect in standard ONNX ops";
   let description = [{
-    After: no op of the mp dialect is left but `mp.all_reduce`, and no mark of
-    passes. Updates become Where on their
-    condition, the finite test one sum over all gradients, the scale's update a
-    few ops on scalars. All of it is fp32.
+    After: no op of the mp dialect is left except `mp.all_reduce`, and no mark
+    of passes. Updates become a Where on their condition, the finite test
+    becomes one sum over all gradients, and the scale's update becomes a few ops
+    on scalars. All of these are fp32.
 
     Example: test/LossScaling/mp-expand-loss-scaling.mlir
   }];

@@ -15,9 +15,9 @@ def ConvertONNXToLinalg : Pass<"convert-onnx-to-linalg", "::mlir::ModuleOp"> {
   let description = [{
     Before: a model. After: the function `main` on tensors; its arguments are
     the graph's inputs and then its bigger constants, its results the outputs.
-    Attributes (`mp.name`, `mp.element`, `mp.constant`, `mp.state`) say what
-    they are. Operators without a rule are decomposed or expanded first; if
-    some are left, one error lists them all.
+    Attributes (`mp.name`, `mp.element`, `mp.constant`, `mp.state`) describe
+    them. Operators without a rule are decomposed or expanded first; if some are
+    left, one error lists them all.
 
     Example: test/Lowering/convert-onnx-to-linalg.mlir
   }];
@@ -38,19 +38,19 @@ def AssignLayouts : Pass<"mp-assign-layouts", "::mlir::func::FuncOp"> {
   let summary = "Store images with channels last where that costs less";
   let description = [{
     Before: `kernel.contract` and linalg ops on tensors, before all fusion.
-    After: of convolutions and of what surrounds them, those for which that
-    costs less read and write images whose channels are the last axis; values
-    that others use, too, are transposed once. Arguments and results of the
-    function stay as they are. A minimum cut over the whole graph decides: of
-    all assignments, it is the one whose kernels and transposes take the least
-    time by an estimate (`lib/Codegen/Layout`). With `channels-last`, all that
-    can have channels last do.
+    After: convolutions and the ops around them read and write images whose
+    channels are the last axis, where that costs less. A value that other ops
+    use, too, is transposed once. Arguments and results of the function stay as
+    they are. A minimum cut over the whole graph chooses the assignment whose
+    kernels and transposes take the least time by an estimate
+    (`lib/Codegen/Layout`). With `channels-last`, all ops that can have channels
+    last get this layout.
 
     Example: test/Lowering/mp-assign-layouts.mlir
   }];
   let options = [
     Option<"channelsLast", "channels-last", "bool", "false",
-           "whatever it costs">,
+           "store channels last whatever it costs">,
   ];
   let dependentDialects = ["::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect",
@@ -58,40 +58,41 @@ def AssignLayouts : Pass<"mp-assign-layouts", "::mlir::func::FuncOp"> {
 }
 
 def FuseContractions : Pass<"mp-fuse-contractions"> {
-  let summary = "Let contractions do what surrounds them";
+  let summary = "Fuse transposes, casts and elementwise ops into contractions";
   let description = [{
     Before: `kernel.contract` on tensors. After: a transpose or widening cast
-    before one is part of its map or operand type, also where a reshape
-    after it joins axes that are neighbours in memory; an elementwise op that
-    is all that uses its result is its epilogue. A cast that rounds an argument
-    of the function is what the contraction rounds to, unless the argument is a
-    state whose next value is computed before; other rounding casts before it
-    stay, since what they read would have to stay in memory instead. With
-    `keep-updates`, an op that reads a state in f32 which contractions round is
-    no epilogue, so that it can write 16-bit copies (`mp-shadow-weights`).
+    before a contraction is part of its map or operand type, also if a reshape
+    in between joins axes that are adjacent in memory. An elementwise op that is
+    the only user of its result is its epilogue. If a cast rounds an argument of
+    the function, the contraction rounds the argument itself, unless it is a
+    state whose next value is computed earlier. Other rounding casts before a
+    contraction stay, since without them the unrounded values would have to stay
+    in memory. With `keep-updates`, an op that reads a state in f32 which
+    contractions round does not become an epilogue, so that it can write 16-bit
+    copies (`mp-shadow-weights`).
 
-    Of a result that is only sliced, with steps of one, the rest is not
-    computed: axes are cut whose size no operand has, as are the filter
-    positions of a strided convolution's gradient. A slice that cuts another
-    axis stays. Filter positions that are outside of the image for all results
-    are cut off the weights.
+    If a result is only sliced, with steps of one, the other elements are not
+    computed: the contraction is cut along axes whose size no operand has, such
+    as the filter positions of a strided convolution's gradient. A slice that
+    cuts another axis stays. Filter positions that are out of bounds for all
+    results are removed from the weights.
 
     Example: test/Lowering/mp-fuse-contractions.mlir
   }];
   let options = [
     Option<"keepUpdates", "keep-updates", "bool", "false",
-           "leave updates of states that are rounded on their own">,
+           "do not fuse updates of states that contractions round">,
   ];
   let dependentDialects = ["::mlir::tensor::TensorDialect",
                            "::mp::kernel::KernelDialect"];
 }
 
 def NarrowTemporaries : Pass<"mp-narrow-temporaries"> {
-  let summary = "Store 16 bit where loops widen what they store";
+  let summary = "Store 16 bit where loops widen before they store";
   let description = [{
-    Before: elementwise ops and contractions on tensors, fused. After: one that
-    ends with widening 16 bit to f32 stores 16 bit, and those that read its
-    result widen it, unless something else than elementwise ops, reductions and
+    Before: elementwise ops and contractions on tensors, fused. After: an op
+    that ends with widening 16 bit to f32 stores 16 bit, and the readers of its
+    result widen it, unless an op other than elementwise ops, reductions and
     contractions reads it. No number changes.
 
     Example: test/Lowering/mp-narrow-temporaries.mlir
@@ -101,11 +102,11 @@ def NarrowTemporaries : Pass<"mp-narrow-temporaries"> {
 }
 
 def FoldUnitReshapes : Pass<"mp-fold-unit-reshapes", "::mlir::func::FuncOp"> {
-  let summary = "Read what reshapes that only add or drop ones are made of";
+  let summary = "Read the sources of reshapes that only add or drop ones";
   let description = [{
-    Before: linalg ops on tensors. After: where one reads a reshape that only
-    adds or drops axes of size one, as a scale of channels is made one of images,
-    it reads the source instead.
+    Before: linalg ops on tensors. After: if an op reads a reshape that only
+    adds or drops axes of size one (for example, a scale of channels reshaped
+    for images), it reads the source instead.
 
     Example: test/Lowering/mp-fold-unit-reshapes.mlir
   }];
@@ -114,11 +115,12 @@ def FoldUnitReshapes : Pass<"mp-fold-unit-reshapes", "::mlir::func::FuncOp"> {
 }
 
 def FuseElementwise : Pass<"mp-fuse-elementwise", "::mlir::func::FuncOp"> {
-  let summary = "Make elementwise ops a part of their only reader";
+  let summary = "Fuse elementwise ops into their only reader";
   let description = [{
-    Before: linalg ops on tensors. After: as after `linalg-fuse-elementwise-ops`,
-    but what is dear and smaller than what reads it, as the inverse deviation of
-    each channel is, stays an op of its own: it is not computed for each pixel.
+    Before: linalg ops on tensors. After: the same as after
+    `linalg-fuse-elementwise-ops`, except that an op that is expensive and
+    smaller than its reader, such as the inverse deviation of each channel,
+    stays separate: it is not computed again for each pixel.
 
     Example: test/Lowering/mp-fuse-elementwise.mlir
   }];
@@ -130,11 +132,11 @@ def FuseElementwise : Pass<"mp-fuse-elementwise", "::mlir::func::FuncOp"> {
 def RecomputeElementwise : Pass<"mp-recompute-elementwise", "::mlir::func::FuncOp"> {
   let summary = "Let readers compute elementwise values themselves";
   let description = [{
-    Before: linalg ops on tensors, elementwise ones with a single reader fused.
-    After: each elementwise op that others read, and only they, is one op for
-    each of them, if it reads nothing larger than its result, one image at most,
-    and is cheap compared with a pass over memory. Fusion then makes it a part
-    of its reader, and its result is never stored.
+    Before: linalg ops on tensors; elementwise ops with a single reader are
+    fused. After: an elementwise op that only elementwise ops read is copied for
+    each reader, if it reads nothing larger than its result, its result is one
+    image at most, and it is cheap compared with a pass over memory. Fusion then
+    makes each copy a part of its reader, and the result is never stored.
 
     Example: test/Lowering/mp-recompute-elementwise.mlir
   }];
@@ -142,14 +144,15 @@ def RecomputeElementwise : Pass<"mp-recompute-elementwise", "::mlir::func::FuncO
 }
 
 def FuseRows : Pass<"mp-fuse-rows"> {
-  let summary = "Compute reductions and what surrounds them row by row";
+  let summary = "Compute reductions and the ops around them row by row";
   let description = [{
     Before: linalg ops on tensors, elementwise ones fused. After: an elementwise
     op that depends on reductions of short rows (a softmax, a normalization, a
-    gradient of these) is one `scf.forall` over rows together with the
-    reductions and all that only they share; between them, nothing bigger than
-    a row is written. Rows that are neighbours in memory, as channels that are
-    last are, are computed in blocks of 8 to 128, which read whole vectors.
+    gradient of these) is one `scf.forall` over rows, together with the
+    reductions and the ops that only these use; no intermediate value larger
+    than a row is written. Rows that are adjacent in memory, such as those of
+    images with channels last, are computed in blocks of 8 to 128, which read
+    whole vectors.
 
     Example: test/Lowering/mp-fuse-rows.mlir
   }];
@@ -161,12 +164,13 @@ def FuseRows : Pass<"mp-fuse-rows"> {
 }
 
 def SplitSums : Pass<"mp-split-sums", "::mlir::func::FuncOp"> {
-  let summary = "Make long sums across rows sums of parts";
+  let summary = "Split long sums over rows into partial sums";
   let description = [{
-    Before: linalg ops on tensors, rows fused. After: a reduction across many rows
-    whose columns are neighbours in memory, as a sum over the pixels of images
-    whose channels are last, is two ops: parts of the rows are reduced, then the
-    parts. Sums lose fewer digits, and threads have a part each.
+    Before: linalg ops on tensors, rows fused. After: a reduction over many rows
+    whose columns are adjacent in memory, such as a sum over the pixels of
+    images with channels last, is two ops: the first reduces chunks of the rows,
+    the second the results of the chunks. Sums lose fewer digits, and each
+    thread has a chunk.
 
     Example: test/Lowering/mp-split-sums.mlir
   }];
@@ -193,26 +197,27 @@ def SplitFilters : Pass<"mp-split-filters", "::mlir::func::FuncOp"> {
 def DelayWaits : Pass<"mp-delay-waits", "::mlir::func::FuncOp"> {
   let summary = "Compute while ranks reduce";
   let description = [{
-    Before: ops on memrefs, of which none is freed. After: each
-    `runtime.reduce_wait` stands before the first op that touches its memory;
-    what comes before that overlaps with communication. With `together`, members
-    of a bucket start where the last one is ready, and waits follow each other:
-    a device is interrupted as seldom as can be.
+    Before: ops on memrefs, none of which is freed. After: each
+    `runtime.reduce_wait` comes directly before the first op that accesses its
+    memory; earlier ops overlap with communication. With `together`, all members
+    of a bucket start when the last one is ready, and waits are consecutive: a
+    device is interrupted as rarely as possible.
 
     Example: test/Lowering/mp-delay-waits.mlir
   }];
   let options = [Option<"together", "together", "bool", /*default=*/"false",
-    "Starts of a bucket, and waits, follow each other">];
+    "Make the starts of a bucket, and the waits, consecutive">];
 }
 
 def FuseUpdates : Pass<"mp-fuse-updates"> {
-  let summary = "Compute all that an optimizer does to a parameter in one op";
+  let summary = "Compute the whole update of a parameter in one op";
   let description = [{
-    Before: linalg ops on tensors, elementwise ones fused. After: elementwise ops
-    that only update states and share what they read are one op: it reads a
-    gradient, a parameter and its moments and writes these. What others read as
-    well, as unscaled gradients are read by the test whether they are finite, is
-    computed by each reader where that takes no more memory.
+    Before: linalg ops on tensors, elementwise ones fused. After: elementwise
+    ops that only update states and share what they read are one op: it reads a
+    gradient, a parameter and its moments, and writes the parameter and the
+    moments. A value with other readers (the test whether gradients are finite
+    reads unscaled gradients) is computed by each reader if that takes no more
+    memory.
 
     Example: test/Lowering/mp-fuse-updates.mlir
   }];
@@ -220,27 +225,27 @@ def FuseUpdates : Pass<"mp-fuse-updates"> {
 }
 
 def AdvanceUpdates : Pass<"mp-advance-updates", "::mlir::func::FuncOp"> {
-  let summary = "Update states as soon as what they need is there";
+  let summary = "Update states as soon as their operands are computed";
   let description = [{
-    Before: ops that update states are after all gradients, as the optimizer's
-    nodes are. After: each is where the last of its operands is made, or where
-    the old state is read for the last time; gradients and activations do not
-    live until the end of the step.
+    Before: ops that update states come after all gradients, as the optimizer's
+    nodes do. After: each follows the op that computes the last of its operands,
+    or the last reader of the old state; gradients and activations do not live
+    until the end of the step.
 
     Example: test/Lowering/mp-advance-updates.mlir
   }];
   let options = [
     Option<"contractionsOnly", "contractions-only", "bool", "false",
-           "leave elementwise updates where one kernel can do all of them">
+           "do not move elementwise updates that one kernel can do together">
   ];
 }
 
 def SeparateTemporaries : Pass<"mp-separate-temporaries"> {
-  let summary = "Give each use of an empty tensor one of its own";
+  let summary = "Give each use of an empty tensor its own tensor";
   let description = [{
-    Before: empty tensors that are equal may be one. After: each has one use,
-    and stands before it, or before the loop that it is in; so buffers are not
-    kept from one use to the next.
+    Before: equal empty tensors may be one value. After: each has one use, and
+    comes directly before that use, or before the loop that contains it, so
+    buffers are not kept from one use to the next.
 
     Example: test/Lowering/mp-separate-temporaries.mlir
   }];
@@ -248,12 +253,13 @@ def SeparateTemporaries : Pass<"mp-separate-temporaries"> {
 }
 
 def PlaceParts : Pass<"mp-place-parts", "::mlir::func::FuncOp"> {
-  let summary = "Give the parts of long concatenations their memory";
+  let summary = "Compute the parts of long concatenations in place";
   let description = [{
     Before: a chain of `tensor.insert_slice` ops fills an empty tensor. After: a
-    chain of `min-parts` or more is gone. Its result is a buffer, which parts
-    are computed in, or copied to; to bufferization the parts are no aliases of
-    each other, so its time does not grow with a power of their number.
+    chain of `min-parts` or more is gone. Its result is a buffer in which the
+    parts are computed, or to which they are copied. For bufferization the parts
+    are not aliases of each other, so its time does not grow with a power of
+    their number.
 
     Example: test/Lowering/mp-place-parts.mlir
   }];
@@ -268,9 +274,9 @@ def PlaceParts : Pass<"mp-place-parts", "::mlir::func::FuncOp"> {
 def FreeOwned : Pass<"mp-free-owned", "::mlir::func::FuncOp"> {
   let summary = "Free allocations that nothing else owns";
   let description = [{
-    Before: a `bufferization.dealloc` frees what it owns, and none of it twice.
-    After: where that is memory of `memref.alloc` ops, in any case, there is a
-    `memref.dealloc` for each.
+    Before: a `bufferization.dealloc` frees the memory that it owns, without
+    freeing any twice. After: if that memory always comes from known
+    `memref.alloc` ops, there is a `memref.dealloc` for each of these instead.
 
     Example: test/Lowering/mp-free-owned.mlir
   }];
@@ -278,21 +284,21 @@ def FreeOwned : Pass<"mp-free-owned", "::mlir::func::FuncOp"> {
 }
 
 def FreeEarly : Pass<"mp-free-early", "::mlir::func::FuncOp"> {
-  let summary = "Free memory right after its last use";
+  let summary = "Free memory directly after its last use";
   let description = [{
-    Before: what a block allocates is freed somewhere in it. After: it is freed
-    after the last op that uses it or a view of it.
+    Before: memory that a block allocates is freed somewhere in this block.
+    After: it is freed directly after the last op that uses it or a view of it.
 
     Example: test/Lowering/mp-free-early.mlir
   }];
 }
 
 def PlanMemory : Pass<"mp-plan-memory", "::mlir::ModuleOp"> {
-  let summary = "Give temporaries places in one piece of memory";
+  let summary = "Place temporaries in one arena";
   let description = [{
     Before: `main` allocates and frees buffers. After: those of known size are
-    views of one arena; buffers that do not live at the same time share their
-    places. The module's `mp.arena` is its size in bytes.
+    views of one arena; buffers that do not live at the same time may overlap
+    there. The module's `mp.arena` is the arena's size in bytes.
 
     Example: test/Lowering/mp-plan-memory.mlir
   }];
@@ -306,7 +312,7 @@ def PlanMemory : Pass<"mp-plan-memory", "::mlir::ModuleOp"> {
 }
 
 def BindArguments : Pass<"mp-bind-arguments", "::mlir::ModuleOp"> {
-  let summary = "Say where the inputs of a model are and its outputs go";
+  let summary = "Bind the inputs and outputs of a model to the caller's memory";
   let description = [{
     Before: `main` on tensors. After: `main` takes two pointers to arrays of
     `mp_tensor` and returns a code; inputs, constants and outputs are memory
@@ -318,7 +324,7 @@ def BindArguments : Pass<"mp-bind-arguments", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"inPlace", "in-place", "bool", /*default=*/"false",
-           "write states over their inputs">,
+           "new states overwrite their inputs">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
@@ -333,7 +339,7 @@ def MarkConstants : Pass<"mp-mark-constants"> {
     Before: `kernel.contract` on memrefs. After: one whose operand a or b is a
     constant of the model (`runtime.constant`), or a view of one that its type
     describes, has the attribute `kernel.constant`, which says which. Inputs
-    with defaults and states are no constants.
+    with defaults and states are not constants.
 
     Example: test/Lowering/mp-mark-constants.mlir
   }];
@@ -343,9 +349,9 @@ def MarkConstants : Pass<"mp-mark-constants"> {
 def LowerLinalg : Pass<"mp-lower-linalg"> {
   let summary = "Write structured ops on buffers as loops";
   let description = [{
-    Before: linalg ops on memrefs. After: loops; those with enough to do are
-    `runtime.parallel`. The innermost loop runs over contiguous memory where
-    there is any, for LLVM's vectorizer.
+    Before: linalg ops on memrefs. After: loops; loops with enough work are
+    `runtime.parallel`. If possible, the innermost loop runs over contiguous
+    memory, for LLVM's vectorizer.
 
     Example: test/Lowering/mp-lower-linalg.mlir
   }];
@@ -357,7 +363,7 @@ def LowerLinalg : Pass<"mp-lower-linalg"> {
 }
 
 def OutlineParallel : Pass<"mp-outline-parallel", "::mlir::ModuleOp"> {
-  let summary = "Make functions of the bodies of parallel loops";
+  let summary = "Outline the bodies of parallel loops";
   let description = [{
     Before: `runtime.parallel`, and `scf.parallel` of one dimension. After:
     `runtime.launch` of functions; equal bodies are one function.
@@ -370,14 +376,14 @@ def OutlineParallel : Pass<"mp-outline-parallel", "::mlir::ModuleOp"> {
 }
 
 def SplitMain : Pass<"mp-split-main", "::mlir::ModuleOp"> {
-  let summary = "Cut a long model into functions that follow each other";
+  let summary = "Cut a long main into consecutive functions";
   let description = [{
     Before: `main` is one block; bodies of parallel loops and contractions are
-    functions. After: of a block with at least twice `length` ops, runs of
+    functions. After: if the block has at least twice `length` ops, runs of
     `length` ops each are functions that `main` calls. Constants, views, sizes
-    and what else says where memory is are computed again in each; other values
-    are arguments and results. Allocations stay in `main`. Shorter ones are left
-    alone, and what other functions do.
+    and other ops that describe memory are computed again in each function;
+    other values are arguments and results. Allocations stay in `main`. Shorter
+    blocks and other functions are left alone.
 
     Example: test/Lowering/mp-split-main.mlir
   }];
@@ -390,11 +396,11 @@ def SplitMain : Pass<"mp-split-main", "::mlir::ModuleOp"> {
 def ConvertToLLVM : Pass<"mp-convert-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Write loops on buffers in LLVM's dialect";
   let description = [{
-    Before: functions on memrefs of scf, arith, math, vector, memref and
-    runtime ops. After: LLVM's dialect, and calls of the run-time library
+    Before: functions on memrefs of scf, arith, math, vector, memref and runtime
+    ops. After: LLVM's dialect, and calls of the run-time library
     (include/mp-opt/Runtime/Runtime.h). Rounding to bf16 is to nearest even, for
     subnormals too; functions of f32 are polynomials where MLIR has them, those
-    of f64 calls of libm. `mp.target` goes away: nothing reads it from here on,
+    of f64 calls of libm. `mp.target` is removed: nothing reads it from here on,
     and tools of LLVM do not know it.
 
     Example: test/Lowering/mp-convert-to-llvm.mlir
@@ -403,10 +409,11 @@ def ConvertToLLVM : Pass<"mp-convert-to-llvm", "::mlir::ModuleOp"> {
 }
 
 def SetTarget : Pass<"mp-set-target", "::mlir::ModuleOp"> {
-  let summary = "Say what code is made for";
+  let summary = "Set the target for which code is made";
   let description = [{
-    After: the module has the `mp.target` that the options say. Tools set it
-    themselves, also for the machine they run on; no pass looks at that.
+    After: the module has the `mp.target` that the options describe. Tools set
+    it themselves, also for the machine they run on; no pass inspects that
+    machine.
 
     Example: test/Lowering/mp-set-target.mlir
   }];
@@ -421,13 +428,13 @@ def SetTarget : Pass<"mp-set-target", "::mlir::ModuleOp"> {
 }
 
 def InsertStamps : Pass<"mp-insert-stamps", "::mlir::ModuleOp"> {
-  let summary = "Keep the times at which kernels begin and end";
+  let summary = "Record the times at which kernels begin and end";
   let description = [{
-    Before: `main` is on memrefs with places in the arena. After: there is a
-    `runtime.stamp` at its begin, and one after each op that is going to be a
-    kernel; `mp.stamped` of the module says for each of these which nodes it is
-    of, and what it moves and computes (`#device.work`). Only for `mp-run bench
-    --profile`.
+    Before: `main` is on memrefs in the arena. After: there is a `runtime.stamp`
+    at the beginning of `main`, and one after each op that becomes a kernel. For
+    each of these, `mp.stamped` of the module lists the nodes that the kernel
+    computes, and how much it moves and computes (`#device.work`). Only `mp-run
+    bench --profile` runs this pass.
 
     Example: test/Lowering/mp-insert-stamps.mlir
   }];
@@ -440,19 +447,19 @@ def SelectStrategy : Pass<"kernel-select-strategy"> {
   let description = [{
     Before: contractions of the kernel dialect are on memrefs; the module has a
     target, or the default one is meant. After: each has a `config`
-    (`#kernel.config`), and a remark of the category `mp-codegen` says it:
+    (`#kernel.config`), and a remark of the category `mp-codegen` describes it:
     blocked products, or for convolutions of 3 x 3 filters at stride 1 and their
-    gradients fewer products (Winograd's F(2 x 2, 3 x 3); F(4 x 4, 3 x 3) between
-    elements of 16 bits) where sizes are known and that pays; tiles and blocks;
-    what is packed; the operand that `kernel.constant` names, if it can be
-    packed by the first call of the model for all that follow. Nothing else has
-    changed.
+    gradients fewer products (Winograd's F(2 x 2, 3 x 3); F(4 x 4, 3 x 3)
+    between elements of 16 bits) if sizes are known and this is faster; tiles
+    and blocks; the packed operands; the operand that `kernel.constant` names,
+    if it can be packed by the first call of the model for all that follow.
+    Nothing else has changed.
 
     Example: test/Lowering/kernel-select-strategy.mlir
   }];
   let options = [
     Option<"rows", "rows", "int64_t", "0",
-           "Rows of a register tile; 0: as the target says">,
+           "Rows of a register tile; 0: the target's default">,
     Option<"vectors", "vectors", "int64_t", "0", "Its columns, in vectors">,
     Option<"mc", "mc", "int64_t", "0", "Rows of a block of the result">,
     Option<"nc", "nc", "int64_t", "0", "Its columns">,
@@ -462,14 +469,14 @@ def SelectStrategy : Pass<"kernel-select-strategy"> {
 }
 
 def OutlineContracts : Pass<"kernel-outline-contracts", "::mlir::ModuleOp"> {
-  let summary = "Make functions of contractions";
+  let summary = "Outline contractions as functions";
   let description = [{
     Before: contractions of the kernel dialect are on memrefs. After: they are
     calls of private functions with dynamic sizes, one for all contractions that
-    differ in nothing but sizes; attributes say what code for them may rely on.
-    Where `config` says that an operand is cached, a function's last argument is
-    the cache entry. Calls that pack the same share an entry. The module's
-    `mp.kept` counts them.
+    differ only in sizes; attributes state the assumptions that their code may
+    make. If `config` says that an operand is cached, a function's last argument
+    is the cache entry. Calls that pack the same operand share an entry. The
+    module's `mp.kept` counts them.
 
     Example: test/Lowering/kernel-outline-contracts.mlir
   }];
@@ -486,10 +493,10 @@ def KernelToCPU : Pass<"kernel-to-cpu", "::mlir::ModuleOp"> {
     operands into micro-panels, multiplies these in register tiles, and applies
     the epilogue where the sums are stored. It consists of `scf.parallel`, each
     with one induction variable over tasks; results do not depend on how these
-    are distributed. Memory of threads is `runtime.scratch`; what tasks share is
-    allocated outside of their loops; what is cached is in a cache entry
-    (`runtime.cache_lookup`, `runtime.cache_insert`). A config that does not fit
-    is an error.
+    are distributed. Memory of threads is `runtime.scratch`; memory that tasks
+    share is allocated outside of their loops; cached operands are in a cache
+    entry (`runtime.cache_lookup`, `runtime.cache_insert`). A config that does
+    not fit is an error.
 
     Examples: test/Lowering/kernel-to-cpu.mlir
   }];
@@ -505,9 +512,9 @@ def SelectTile : Pass<"kernel-select-tile"> {
   let description = [{
     Before: contractions of the kernel dialect are on memrefs of known sizes,
     strides and offsets. After: each has a `kernel.tile` (`#kernel.tile`), and a
-    remark of the category `mp-codegen` says it: what multiplies, tensor cores or
-    fused multiply-adds, and the tiles of blocks, warps or threads. One that is
-    there already is kept, if it fits.
+    remark of the category `mp-codegen` describes it: the instructions, tensor
+    cores or fused multiply-adds, and the tiles of blocks, warps or threads. An
+    existing attribute is kept if it fits.
 
     Example: test/Lowering/GPU/kernel-select-tile.mlir
   }];
@@ -522,7 +529,7 @@ def ConvertContractToGPU : Pass<"convert-contract-to-gpu", "::mlir::ModuleOp"> {
     `kernel-select-tile` would choose. After: each is a `device.launch` of a
     function of its own in `gpu.module @kernels`, in which blocks of threads
     compute tiles of the result through shared memory. A tile that does not fit,
-    and an epilogue that asks for more than operands and constants, are errors.
+    and an epilogue that needs more than operands and constants, are errors.
 
     Example: test/Lowering/GPU/convert-contract-to-gpu.mlir
   }];
@@ -537,10 +544,11 @@ def ConvertContractToGPU : Pass<"convert-contract-to-gpu", "::mlir::ModuleOp"> {
 def ConvertScratchToLLVM : Pass<"convert-scratch-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Get memory of threads from the run-time library";
   let description = [{
-    For pipelines of MLIR's own conversions; `mp-convert-to-llvm` does it, too.
-    After: `runtime.scratch` is a call of `mp_scratch`. The casts that are left
-    go away with `finalize-memref-to-llvm` and `reconcile-unrealized-casts`.
-    `mp.target` goes away: tools of MLIR do not know it.
+    This pass is for pipelines of MLIR's own conversions; `mp-convert-to-llvm`
+    does the same. After: `runtime.scratch` is a call of `mp_scratch`. The
+    remaining casts disappear with `finalize-memref-to-llvm` and
+    `reconcile-unrealized-casts`. `mp.target` is removed, because MLIR's tools
+    do not know it.
 
     Example: test/Lowering/convert-scratch-to-llvm.mlir
   }];
@@ -552,10 +560,11 @@ def ConvertScratchToLLVM : Pass<"convert-scratch-to-llvm", "::mlir::ModuleOp"> {
 //===----------------------------------------------------------------------===//
 
 def SettleMemory : Pass<"mp-settle-memory"> {
-  let summary = "Give what loops and branches hand on one place";
+  let summary = "Copy what loops and branches yield to one buffer";
   let description = [{
-    Before: `scf.for`, `scf.while` and `scf.if` hand on memory, another piece in
-    each iteration. After: where sizes are known, they copy it to one place.
+    Before: `scf.for`, `scf.while` and `scf.if` yield memory, which may be a
+    different buffer in each iteration or branch. After: where sizes are known,
+    they copy it to one buffer.
 
     Example: test/Lowering/GPU/mp-settle-memory.mlir
   }];
@@ -563,10 +572,10 @@ def SettleMemory : Pass<"mp-settle-memory"> {
 }
 
 def SetGPU : Pass<"mp-set-gpu", "::mlir::ModuleOp"> {
-  let summary = "Say which GPU kernels are for";
+  let summary = "Set the GPU for which kernels are made";
   let description = [{
-    After: the module's `kernel.chip` is `chip`, for which code of kernels is
-    made from then on. Without it they are for NVIDIA's GPUs.
+    After: the module's `kernel.chip` is `chip`; later passes make kernels for
+    this chip. Without it, kernels are for NVIDIA's GPUs.
 
     Example: test/Lowering/GPU/mp-set-gpu.mlir
   }];
@@ -577,12 +586,13 @@ def SetGPU : Pass<"mp-set-gpu", "::mlir::ModuleOp"> {
 }
 
 def ShadowWeights : Pass<"mp-shadow-weights", "::mlir::ModuleOp"> {
-  let summary = "Keep 16-bit copies of parameters next to them";
+  let summary = "Keep 16-bit copies of parameters";
   let description = [{
-    Before: `main` on buffers, whose states are written in place. After: products
-    by tiles that round a state in fp32 (`round_a`, `round_b`) read a
-    `device.shadow` of it, which the elementwise op that updates the state
-    writes as well: half the bytes for each product, and nothing to round.
+    Before: `main` on buffers, whose states are written in place. After: tiled
+    products that round an fp32 state (`round_a`, `round_b`) read a
+    `device.shadow` of it, a 16-bit copy. The elementwise op that updates the
+    state writes this copy as well. Each product reads half the bytes, and need
+    not round.
 
     Example: test/Lowering/GPU/mp-shadow-weights.mlir
   }];
@@ -592,13 +602,13 @@ def ShadowWeights : Pass<"mp-shadow-weights", "::mlir::ModuleOp"> {
 }
 
 def UnrollLoops : Pass<"mp-unroll-loops", "::mlir::ModuleOp"> {
-  let summary = "Make launches of the iterations of loops";
+  let summary = "Unroll loops whose iterations are worth kernels";
   let description = [{
-    Before: `main` on buffers. After: `scf.for`s of it whose trips are known, and
-    whose iterations have so much to do that they are worth kernels of their own,
-    are their iterations one after the other, with the same temporaries; up to
-    some thousands of ops in all. Products of recurrent layers are contractions
-    of `main` then. Other loops stay, and are kernels of one block.
+    Before: `main` on buffers. After: an `scf.for` of `main` is unrolled if its
+    trip count is known and its iterations have enough work for kernels of their
+    own. All iterations use the same temporaries. The result has up to some
+    thousands of ops in all. Products of recurrent layers are then contractions
+    in `main`. Other loops stay; each becomes a kernel of one block.
 
     Example: test/Lowering/GPU/mp-unroll-loops.mlir
   }];
@@ -610,15 +620,17 @@ def UnrollLoops : Pass<"mp-unroll-loops", "::mlir::ModuleOp"> {
 def FormKernels : Pass<"mp-form-kernels", "::mlir::ModuleOp"> {
   let summary = "Divide main into groups of one kernel each";
   let description = [{
-    Before: `main` on buffers and one arena, as `mp-plan-memory` leaves it. After:
-    what it does is in `device.group`s: structured ops and loops over indices of
-    updates each in its own, small ones and scalars that follow each other in
-    one. A remark names other loops, which run in one block. Of an `scf.if` with
-    much to do, each op is in a group and an `scf.if` of its own. Between groups
-    stand places in memory and numbers that every group can have for itself; what
-    one group computes and another uses goes through a place at the end of the
-    arena.
-    Sizes that are not known, and memory whose size depends on data, are errors.
+    Before: `main` on buffers and one arena, as `mp-plan-memory` leaves it.
+    After: the ops of `main` are in `device.group`s, each of which becomes a
+    kernel. Each structured op, and each loop over the indices of updates, has a
+    group of its own; consecutive small ops and scalars share one. Other loops
+    run in one block, and a remark names them. If an `scf.if` has much to do,
+    each of its ops is in a group and an `scf.if` of its own. Outside of groups
+    there are only buffers, and scalars that each group can compute itself; a
+    scalar that one group computes and another reads is passed through its own
+    slot at the end of the arena.
+
+    Unknown sizes, and memory whose size depends on data, are errors.
 
     Example: test/Lowering/GPU/mp-form-kernels.mlir
   }];
@@ -629,15 +641,15 @@ def FormKernels : Pass<"mp-form-kernels", "::mlir::ModuleOp"> {
 }
 
 def SplitReductions : Pass<"mp-split-reductions", "::mlir::ModuleOp"> {
-  let summary = "Divide long reductions with few results among more blocks";
+  let summary = "Split long reductions with few results over more blocks";
   let description = [{
-    Before: `device.group`s. After: a `reduce` group of so few results that its
-    blocks would leave most of a device idle, and of so many points that this
-    counts, is two: the first reduces pieces of the points to a place at the end
-    of the arena, the second these to the result. Into how many pieces follows
-    from sizes alone, and with it the order of sums. A `contract` group of few
-    tiles and a long sum is two as well: partial products, and a sum of them,
-    which has the epilogue.
+    Before: `device.group`s. After: a `reduce` group is split into two if it has
+    so few results that its blocks would leave most of a device idle, and so
+    many points that the idle time matters. The first group reduces segments of
+    the points into the end of the arena, the second reduces these partial
+    results. The number of segments depends on sizes alone, and so does the
+    order of sums. A `contract` group with few tiles and a long sum is split as
+    well, into partial products and their sum, which has the epilogue.
 
     Example: test/Lowering/GPU/mp-split-reductions.mlir
   }];
@@ -648,12 +660,13 @@ def SplitReductions : Pass<"mp-split-reductions", "::mlir::ModuleOp"> {
 }
 
 def MergeGroups : Pass<"mp-merge-groups", "::mlir::ModuleOp"> {
-  let summary = "Make fewer kernels of the groups of main";
+  let summary = "Merge groups of main, so that there are fewer kernels";
   let description = [{
-    Before: `device.group`s. After: maps over the same points are one where each
-    point needs no other; small groups that do not wait for each other are the
-    parts of one group, and contractions that differ in memory alone one group.
-    The updates of all parameters become one kernel, or a few.
+    Before: `device.group`s. After: elementwise groups over the same index space
+    are one group if each point depends on no other point. Small independent
+    groups are parts of one group, and so are contractions that differ only in
+    the memory they access. The updates of all parameters become one kernel, or
+    a few.
 
     Example: test/Lowering/GPU/mp-merge-groups.mlir
   }];
@@ -663,11 +676,11 @@ def MergeGroups : Pass<"mp-merge-groups", "::mlir::ModuleOp"> {
 }
 
 def ConvertGroupsToGPU : Pass<"convert-groups-to-gpu", "::mlir::ModuleOp"> {
-  let summary = "Make functions for a GPU of groups";
+  let summary = "Write groups as functions for a GPU";
   let description = [{
-    Before: `device.group`s. After: `gpu.module @kernels` with a `gpu.func` for
-    each, equal ones once, and a `device.launch` in the group's place, which says
-    how many blocks and threads there are.
+    Before: `device.group`s. After: `gpu.module @kernels` has a `gpu.func` for
+    each group; equal groups share one. A `device.launch` replaces the group,
+    and says how many blocks and threads there are.
 
     Example: test/Lowering/GPU/convert-groups-to-gpu.mlir
   }];
@@ -680,12 +693,13 @@ def ConvertGroupsToGPU : Pass<"convert-groups-to-gpu", "::mlir::ModuleOp"> {
 }
 
 def AddRankKernels : Pass<"mp-add-rank-kernels", "::mlir::ModuleOp"> {
-  let summary = "Add the kernels that ranks reduce with on their devices";
+  let summary = "Add the kernels for reductions over ranks";
   let description = [{
     Where `main` has `runtime.reduce_start`, `gpu.module @kernels` gets kernels
-    that copy the elements of many places, and that add up, in the order of
-    ranks, what ranks have sent. How many there are is known when it runs: the
-    run time launches them, with an address of a structure in memory.
+    that copy the elements of many buffers, and that add up, in the order of
+    ranks, the values that ranks have sent. The number of ranks is known only
+    when the program runs: the run time launches the kernels, with an address of
+    a structure in memory.
 
     Example: test/Lowering/GPU/mp-add-rank-kernels.mlir
   }];
@@ -696,11 +710,11 @@ def AddRankKernels : Pass<"mp-add-rank-kernels", "::mlir::ModuleOp"> {
 }
 
 def ExpandKernels : Pass<"mp-expand-kernels", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Write what devices have no instruction for in simpler ops";
+  let summary = "Expand ops for which devices have no instruction";
   let description = [{
-    Functions of `math` of f32 become polynomials (`math-extend-to-supported-types`
-    widens those of 16 bit before this pass), and `device.draw` arithmetic.
-    No library of a vendor is needed then.
+    After: functions of `math` on f32 are polynomials, and `device.draw` is
+    arithmetic, so no vendor's library is needed. Functions on 16-bit types have
+    been widened before, by `math-extend-to-supported-types`.
 
     Example: test/Lowering/GPU/mp-expand-kernels.mlir
   }];
@@ -714,7 +728,8 @@ def LowerFailures : Pass<"mp-lower-failures", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Write device.fail as accesses to the control words";
   let description = [{
     Before: kernels with branches between blocks. After: the first thread that
-    fails leaves a text's index and two numbers; threads that end return.
+    fails writes the index of its message and two numbers into the control
+    words; threads that end return.
 
     Example: test/Lowering/GPU/mp-lower-failures.mlir
   }];
@@ -728,9 +743,9 @@ def ConvertKernelsToNVVM : Pass<"convert-kernels-to-nvvm",
   let summary = "Write kernels in the dialects of LLVM and NVVM";
   let description = [{
     Before: `gpu.func`s of branches between blocks, on memrefs of known sizes.
-    After: functions of bare pointers. Indices have 32 bits in kernels whose memory
-    allows it and that make no indices of numbers of 64 bits. Dynamic shared
-    memory is the global `mp_shared` without size.
+    After: functions of bare pointers. Indices have 32 bits in kernels whose
+    memory allows it and that do not compute indices from 64-bit numbers.
+    Dynamic shared memory is the global `mp_shared` without size.
 
     Example: test/Lowering/GPU/convert-kernels-to-nvvm.mlir
   }];
@@ -742,9 +757,10 @@ def ConvertKernelsToROCDL : Pass<"convert-kernels-to-rocdl",
                                  "::mlir::gpu::GPUModuleOp"> {
   let summary = "Write kernels in the dialects of LLVM and ROCDL";
   let description = [{
-    As `convert-kernels-to-nvvm`, for AMD's devices. Memory of threads is in an
-    address space of its own. Ops that only NVIDIA's devices have, as contractions
-    by tiles are made of, and functions of a library are errors.
+    This pass does the same as `convert-kernels-to-nvvm`, for AMD's devices.
+    Memory of threads is in a separate address space. Ops that only NVIDIA's
+    devices have, such as those of tiled contractions, are errors, and so are
+    calls of library functions.
 
     Example: test/Lowering/GPU/convert-kernels-to-rocdl.mlir
   }];
@@ -760,11 +776,11 @@ def EmulateKernels : Pass<"mp-emulate-kernels", "::mlir::ModuleOp"> {
   let summary = "Let the host run kernels of a GPU";
   let description = [{
     Before: `gpu.module`s whose functions are in the LLVM and NVVM dialects, as
-    LLVM's NVPTX takes them. After: their functions are in the module itself, in
-    LLVM's dialect for the host. Barriers, shuffles, products of matrices and
-    asynchronous copies are calls of the emulator
-    (`include/mp-opt/Emulation/EmulatedCode.h`); shared variables have places in
-    the memory that it gives each block. `mp_emulated_kernels` is a table of all
+    LLVM's NVPTX target expects them. After: their functions are in the module
+    itself, in LLVM's dialect for the host. Barriers, shuffles, matrix products
+    and asynchronous copies are calls of the emulator
+    (`include/mp-opt/Emulation/EmulatedCode.h`); shared variables are in the
+    memory that it gives each block. `mp_emulated_kernels` is a table of all
     kernels (`include/mp-opt/Emulation/Emulator.h`), each with a function
     `NAME__packed` that takes its parameters' addresses. An op that the emulator
     does not know is an error. `device.launch` ops stay: they name kernels of
@@ -774,8 +790,8 @@ def EmulateKernels : Pass<"mp-emulate-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"checkRaces", "check-races", "bool", "false",
-           "tell the emulator of each access to shared memory: it finds races, "
-           "and accesses out of bounds">,
+           "report each access to shared memory to the emulator, which finds "
+           "races and accesses out of bounds">,
   ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

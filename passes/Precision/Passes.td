@@ -17,7 +17,7 @@ class PrecisionPass<string flag> : Pass<flag, "::mlir::ModuleOp"> {
 class AnnotatePass<string flag> : PrecisionPass<flag> {
   let options = [
     Option<"precision", "precision", "std::string", /*default=*/"\"\"",
-           "16-bit type: bf16 or fp16; if empty what the module has chosen, or "
+           "16-bit type: bf16 or fp16; if empty, the module's type, or "
            "bf16">,
   ];
 }
@@ -31,12 +31,12 @@ def AnnotateComposites : PrecisionPass<"mp-annotate-composites"> {
     that is the same for the nodes of one composite. `mp-classify` gives them
     the class of that op.
 
-    Found by dataflow: a reduction of a pointwise function of x that meets x
-    again, whatever the spelling, the order of operands, casts and
-    rearrangements between. Left alone: scale and bias after a normalization,
+    The dataflow decides: a reduction of a pointwise function of x is combined
+    with x again. Spelling, the order of operands, and casts and rearrangements
+    in between do not matter. Left alone: scale and bias after a normalization,
     which may be 16 bit, and bodies of functions that are not specialized. A
-    node of two composites belongs to the first. Values inside a composite may
-    be used elsewhere too.
+    node of two composites belongs to the first one. Values inside a composite
+    may be used elsewhere, too.
 
     Example: test/Precision/mp-annotate-composites.mlir
   }];
@@ -45,16 +45,17 @@ def AnnotateComposites : PrecisionPass<"mp-annotate-composites"> {
 def AnnotateShapeArithmetic : PrecisionPass<"mp-annotate-shape-arithmetic"> {
   let summary = "Mark float arithmetic on sizes, indices and positions";
   let description = [{
-    After: nodes have `mp.shape_arithmetic` whose fp32 results come from sizes
-    and positions (Shape, Size, Range, CumSum, NonZero, a loop's counter) and have
-    met nothing but each other and constants, or of which every use ends in
-    an integer, an operand that holds sizes, or an angle. `mp-classify` keeps
-    them fp32, whatever lists say.
+    After: a node has `mp.shape_arithmetic` if its fp32 results are computed
+    only from sizes and positions (Shape, Size, Range, CumSum, NonZero, a loop's
+    counter) and constants, or if every use of them ends in an integer, an
+    operand that holds sizes, or an angle. `mp-classify` keeps such nodes fp32,
+    whatever lists say.
 
-    Followed through If, Loop, Scan and captures. Left alone: what contractions
-    make, but for products of a column and a row; what comes from contractions
-    and is quantized to 8 bits; comparisons of data that decide an If. Marks that
-    nodes have already (positions in the gradient of GridSample) stay.
+    The pass follows values through If, Loop, Scan and captures. Left alone:
+    results of contractions, except products of a column and a row; results of
+    contractions that are quantized to 8 bits; comparisons of data that decide
+    an If. Existing marks of nodes (positions in the gradient of GridSample)
+    stay.
 
     Example: test/Precision/mp-annotate-shape-arithmetic.mlir
   }];
@@ -64,27 +65,26 @@ def AnnotateLongReductions : AnnotatePass<"mp-annotate-long-reductions"> {
   let summary = "Mark sums of more elements than 16 bit can count";
   let description = [{
     After: reductions, pools, running sums, sums of operands and additions by
-    index have `mp.hazard`, the reason as text, if they accumulate more than
-    256 elements in bf16, 2048 in fp16, as far as static shapes tell.
-    `mp-classify` keeps them fp32, whatever lists say. A hazard that is marked
-    already stays.
+    index have `mp.hazard`, the reason as text, if they accumulate more than 256
+    elements in bf16, 2048 in fp16, as far as static shapes tell. `mp-classify`
+    keeps them fp32, whatever lists say. An existing mark of a hazard stays.
 
-    Exempt: contractions, normalizations and softmaxes, which accumulate in
-    fp32 inside. An unknown extent counts as long where whole axes are
-    reduced, as short in a pool.
+    Exempt: contractions, normalizations and softmaxes, which accumulate in fp32
+    inside. An unknown extent counts as long if whole axes are reduced, and as
+    short in a pool.
 
     Example: test/Precision/mp-annotate-long-reductions.mlir
   }];
 }
 
 def AnnotateUpdates : PrecisionPass<"mp-annotate-updates"> {
-  let summary = "Mark what an optimizer computes";
+  let summary = "Mark the nodes of an optimizer";
   let description = [{
     After: nodes that depend on an `mp.gradient` have `mp.hazard`, and so have
-    those that feed only them: decays of states and of parameters, corrections
+    nodes that feed only these: decays of states and of parameters, corrections
     of bias. `mp-classify` keeps the optimizer's step in fp32, whatever lists
-    say; they do not speak of it (`mp.added`), so that `mp-check-strict`
-    refuses none of their wishes.
+    say. The lists are not meant for these nodes (`mp.added`), so
+    `mp-check-strict` does not count them as unfulfilled requests.
 
     Example: test/Precision/mp-annotate-updates.mlir
   }];
@@ -93,12 +93,13 @@ def AnnotateUpdates : PrecisionPass<"mp-annotate-updates"> {
 def AnnotateMasks : AnnotatePass<"mp-annotate-masks"> {
   let summary = "Mark constants that mask a softmax, and sums with masks";
   let description = [{
-    Before: any module. After: a constant with large elements, -1e9 or the
-    lowest fp32 say, carries `mp.clamp` if these would overflow in 16 bit, or
-    in a sum there, and if everything made of the constant ends in a softmax:
-    in 16 bit, elements beyond +-`mp.clamp` may become it. The bound is half of
-    the greatest finite number, less where masks are added more than once; with
-    it the softmax has the same zeros, and no NaN where a whole row is masked.
+    Before: any module. After: a constant with large elements, such as -1e9 or
+    the lowest fp32, carries `mp.clamp` if these would overflow in 16 bit, or in
+    a sum there, and if everything that is computed from the constant ends in a
+    softmax: in 16 bit, elements beyond +-`mp.clamp` may be replaced by it. The
+    bound is half of the greatest finite number, or less if masks are added more
+    than once. With it the softmax has the same zeros, and no NaN if a whole row
+    is masked.
 
     A mask may pass through data movement, Where, Add, Sub, Min, Max, products
     with zeros and ones and with numbers, If, and into Exp or an attention op
@@ -119,20 +120,20 @@ def AnnotateMasks : AnnotatePass<"mp-annotate-masks"> {
 def AnnotateRanges : AnnotatePass<"mp-annotate-ranges"> {
   let summary = "Mark nodes that 16 bit would break";
   let description = [{
-    Before: any module, after `mp-annotate-masks` where masks are to be
-    clamped. After: a node carries `mp.hazard`, the reason, if it would hold
+    Before: any module; `mp-annotate-masks` has run if masks are to be clamped.
+    After: a node carries `mp.hazard`, the reason, if it would hold
 
-    - a value of which the range proves that finite elements overflow, or a
-      constant with such elements, or a value made of such a constant;
-    - a constant that vanishes: all that is not zero becomes zero;
-    - an epsilon or a bound on its way to the division, root, power or
-      logarithm that it keeps off zero, if it is no normal number of the 16-bit
+    - a value whose range proves that finite elements overflow, or a constant
+      with such elements, or a value computed from such a constant;
+    - a constant that vanishes: all its nonzero elements become zero;
+    - an epsilon or a bound on its way to the division, root, power or logarithm
+      that it keeps away from zero, if it is not a normal number of the 16-bit
       type (fp16: below 6.1e-5) or would round to one.
 
     Ranges are computed from constants forward, in double, over subgraphs too;
-    graph inputs and what a loop carries are unknown, and unknown proves
-    nothing. Infinities, NaNs and signs are the same in 16 bit and are no
-    hazard. Constants read on the way carry `mp.range`.
+    graph inputs and values that a loop carries are unknown, and unknown values
+    prove nothing. Infinities, NaNs and signs are the same in 16 bit and are not
+    a hazard. Constants that were read carry `mp.range`.
 
     Example: test/Precision/mp-annotate-ranges.mlir
   }];
@@ -157,15 +158,15 @@ def AnnotateStates : PrecisionPass<"mp-annotate-states"> {
 def AnnotateSensitiveValues : AnnotatePass<"mp-annotate-sensitive-values"> {
   let summary = "Mark nodes whose small errors decide results";
   let description = [{
-    Before: any module, after `mp-annotate-masks` where masks are to be
-    clamped. After: a node carries `mp.hazard`, the reason, if its result
+    Before: any module; `mp-annotate-masks` has run if masks are to be clamped.
+    After: a node carries `mp.hazard`, the reason, if its result
 
     - is an angle (Sin, Cos, Tan), up to and including the product, unless the
       phase is small;
-    - becomes integers, is split into its whole and fractional part, or makes
-      coordinates (boxes, grids, regions), elementwise up to the product, and
-      including products of whole numbers, of a table of positions, of at most
-      four terms, and products of inputs;
+    - becomes integers, is split into its whole and fractional part, or becomes
+      coordinates (boxes, grids, regions); this covers the elementwise nodes up
+      to the product, and the product itself if it is one of whole numbers, of a
+      table of positions, of at most four terms, or of inputs;
     - is compared by ArgMin, ArgMax, TopK or Equal, and is the first product;
     - is a difference that may be near zero and that a logarithm, a root, a
       reciprocal or a division reads; its operands are marked, too;
@@ -175,8 +176,8 @@ def AnnotateSensitiveValues : AnnotatePass<"mp-annotate-sensitive-values"> {
       near one;
     - in fp16, is a product of integers of unknown range.
 
-    Products of products that take more than a tenth of the model's
-    multiply-adds stay unmarked for angles and differences; they carry
+    If angles or differences would mark products that take more than a tenth of
+    the model's multiply-adds, these products stay unmarked; they carry
     `mp.costly`, the reason, and `mp-check-inputs` warns of them.
 
     include/mp-opt/Precision/Analysis/SensitiveValues.h has the rules.
@@ -186,19 +187,20 @@ def AnnotateSensitiveValues : AnnotatePass<"mp-annotate-sensitive-values"> {
 }
 
 def SetPolicy : PrecisionPass<"mp-set-policy"> {
-  let summary = "Load the policy and leave it on the module";
+  let summary = "Load the policy and store it on the module";
   let description = [{
-    After: the module has `mp.policy`: the 16-bit type in use, and all that
-    flags, list files, a policy file, gaudi_config.json and the model's metadata
-    say. All later passes read it there; no other pass reads a file.
+    After: the module has `mp.policy`: the 16-bit type in use, and all settings
+    of flags, list files, a policy file, gaudi_config.json and the model's
+    metadata. All later passes read it there; no other pass reads a file.
 
-    An unknown precision, an operator that nobody knows, one on two lists or
-    twice on one, and a file that cannot be read are errors.
+    These are errors: an unknown precision, an unknown operator, an operator on
+    two lists or twice on one, and a file that cannot be read.
 
     Options: `precision`, lists of operators (`allow`, `deny`, `promote`), of
-    patterns for nodes (`allow-nodes`, `deny-nodes`) and of files (`allow-files`,
-    `deny-files`, `promote-files`), `gaudi-config`, `policy` and `strict`, as
-    include/mp-opt/Precision/Policy/PolicyRequest.h has them for flags as well.
+    patterns for nodes (`allow-nodes`, `deny-nodes`) and of files
+    (`allow-files`, `deny-files`, `promote-files`), `gaudi-config`, `policy` and
+    `strict`, as include/mp-opt/Precision/Policy/PolicyRequest.h has them for
+    flags as well.
 
     Example: test/Precision/mp-set-policy.mlir
   }];
@@ -207,22 +209,22 @@ def SetPolicy : PrecisionPass<"mp-set-policy"> {
 def Classify : PrecisionPass<"mp-classify"> {
   let summary = "Give every node a precision class and the reason for it";
   let description = [{
-    Before: `mp-set-policy`. After: every node of the graph and
-    its subgraphs has `mp.class`: `allow`, `deny`, `promote` or `follow`, the
-    reason, the flag or line where the user asks for it, and what stands against
-    a wish for 16 bit. The module has the types of the graph's inputs and
-    outputs, which `mp-verify-precision` compares. Run again, it leaves classes
-    as they are, but for nodes that raising the opset has made and the user's
-    lists speak of.
+    Before: `mp-set-policy`. After: every node of the graph and its subgraphs
+    has `mp.class`: `allow`, `deny`, `promote` or `follow`, the reason, the flag
+    or line where the user asks for it, and any obstacle to a request for 16
+    bit. The module has the types of the graph's inputs and outputs, which
+    `mp-verify-precision` compares. If the pass runs again, it leaves classes as
+    they are, except those of nodes that raising the opset has made and that the
+    user's lists name.
 
     A rule for nodes beats the safety analyses (`mp.shape_arithmetic`,
-    `mp.hazard`, if their passes have run), these beat the user's lists of operators, and
-    these the built-in profile; allow and deny beat promote. A node of a
-    composite (`mp.composite`) is denied if the op is that it stands for. Denied whatever the
-    user says: calls of functions that are not specialized, custom ops, and
-    values that a training algorithm names. Bodies of functions that are not
-    specialized are left alone. A rule that selects no node, and two rules that
-    contradict each other are errors.
+    `mp.hazard`, if their passes have run), these beat the user's lists of
+    operators, and these the built-in profile; allow and deny beat promote. A
+    node of a composite (`mp.composite`) is denied if the op of that composite
+    is denied. Always denied are calls of functions that are not specialized,
+    custom ops, and values that a training algorithm names. Bodies of functions
+    that are not specialized are left alone. A rule that selects no node, and
+    two rules that contradict each other are errors.
 
     Example: test/Precision/mp-classify.mlir
   }];
@@ -232,27 +234,29 @@ def Assign : PrecisionPass<"mp-assign"> {
   let summary = "Decide the precision of every node";
   let description = [{
     Before: `mp-classify`. After: every node that reads or yields fp32 has
-    `mp.precision`: the element type it is to run in, and the reason. No type has changed. Nodes that are 16 bit already are left alone.
+    `mp.precision`: the element type it is to run in, and the reason. No type
+    has changed. Nodes that are 16 bit already are left alone.
 
     `assign=min-cut`: allow is 16 bit where the schema at the opset in force
-    admits it, deny is fp32; the others are free, and of all assignments that
-    one is taken that moves the fewest bytes: 2 or 4 for each element of a
-    value, and 6 more where it is cast, once however many want it. Ties go to
-    fp32, as does arithmetic on inputs before the first product
-    (mp-assign-inputs.mlir). A node in which rounding an operand could do more harm than rounding
-    does (comparisons, Floor, Exp ...), or that the user's list promotes, is 16
-    bit only if its operands are; a node from which no free path leads to an
+    admits it, deny is fp32; the others are free. The pass chooses the
+    assignment that moves the fewest bytes: 2 or 4 for each element of a value,
+    and 6 more if it is cast, however many users need the cast. Ties go to fp32,
+    as does arithmetic on inputs before the first product
+    (mp-assign-inputs.mlir). A node that could amplify the rounding error of an
+    operand (comparisons, Floor, Exp ...), or that the user's list promotes, is
+    16 bit only if its operands are; a node from which no free path leads to an
     allowed one is fp32. Results of If, states of Loop and Scan, elements of
     sequences and the signatures of specialized functions are one variable each
-    (`mp.precision` has their types); a state that iterations accumulate in is fp32.
-    A comparison that tells which element a node took is of one precision with
-    that node (mp-assign-choices.mlir).
+    (`mp.precision` has their types); a state in which iterations accumulate is
+    fp32. A comparison that tells which element a node took has the same
+    precision as that node (mp-assign-choices.mlir).
 
     `assign=first-operand`: promote takes the widest of its operands, follow the
     first; control flow is fp32 at its borders. Constants and parameters take
-    what their users want.
+    the type that their users need.
 
-    With both, a constant that would overflow or vanish keeps its users fp32.
+    With both rules, a constant that would overflow or vanish keeps its users
+    fp32.
 
     Remarks of category `mp-precision`: passed for a node that becomes 16 bit,
     missed for an allowed one that stays fp32, analysis for the others.
@@ -264,11 +268,11 @@ def Assign : PrecisionPass<"mp-assign"> {
            "rule that decides nodes between allow and deny: min-cut or "
            "first-operand">,
     Option<"minSaving", "min-saving", "std::string", /*default=*/"\"\"",
-           "percentage of its bytes that a 16-bit region must save to be one; "
-           "empty: none">,
+           "percentage of its bytes that a 16-bit region must save, or it stays "
+           "fp32; empty: none">,
     ListOption<"dims", "dim", "std::string",
-               "NAME=SIZE: what a symbolic dimension counts for; others count "
-               "for 32">,
+               "NAME=SIZE: size assumed for a symbolic dimension; others count "
+               "as 32">,
     Option<"maxWeightCopy", "max-weight-copy", "int64_t", /*default=*/"4096",
            "bytes up to which a constant with 16-bit and fp32 users is stored "
            "in both types instead of cast">,
@@ -284,27 +288,27 @@ def CheckStrict : PrecisionPass<"mp-check-strict"> {
     Before: `mp-assign`. After: no change. If the policy is strict, an error
     lists every node for which a list or rule of the user asks for 16 bit and
     which does not get it: its schema does not admit the type, or it is of a
-    kind that always stays fp32. A wish of a list gives way to the safety
-    analyses, and that is no error; nor is anything that only the built-in
-    lists ask for. `mp-opt` ends with exit code 4.
+    kind that always stays fp32. The safety analyses overrule lists, and that is
+    not an error; neither is a request that comes only from the built-in lists.
+    `mp-opt` ends with exit code 4.
 
     Example: test/Precision/mp-check-strict.mlir
   }];
 }
 
 def CheckInputs : PrecisionPass<"mp-check-inputs"> {
-  let summary = "Warn of what stays 16 bit and may lose: squares of inputs in fp16";
+  let summary = "Warn of 16-bit nodes at risk, e.g. squares of inputs in fp16";
   let description = [{
     Before: `mp-assign`, and no type has changed. After: no change. A warning
-    names products with `mp.costly` that are 16 bit. In fp16, a
-    warning names the first nodes, and how many there are, that are 16 bit and
-    compute or read a power of a graph input of which no range is known, a
-    product of it with itself, a sum of its squares, or a sum of more than 64
-    of its elements: what overflows first if inputs are large. It also names
-    the `--deny-node` that keeps these nodes fp32.
+    names products with `mp.costly` that are 16 bit. In fp16, a warning names
+    the first nodes, and how many there are, that are 16 bit and compute or read
+    a power of a graph input whose range is unknown, a product of it with
+    itself, a sum of its squares, or a sum of more than 64 of its elements:
+    these overflow first if inputs are large. It also names the `--deny-node`
+    that keeps these nodes fp32.
 
     Followed through data movement, sums, choices, and factors of known range.
-    Left alone: what lies after a bound, a normalization, a root, a division
+    Left alone: nodes after a bound, a normalization, a root, a division
     by a computed value or a contraction with weights, nodes that a rule of the
     user names, parameters, and bf16, which has the range of fp32.
 
@@ -327,11 +331,11 @@ def InsertCasts : PrecisionPass<"mp-insert-casts"> {
 def SimplifyCasts : PrecisionPass<"mp-simplify-casts"> {
   let summary = "Move and remove inserted casts";
   let description = [{
-    Before: `mp-insert-casts`. After: no inserted cast is unused, none widens
-    a value only to narrow it back, and none narrows the result of data
-    movement that could as well have moved the narrow value: one that grows
-    its operand, or whose operand is cast already. A narrowing that is widened
-    again rounds, and stays. The model's own casts are left alone.
+    Before: `mp-insert-casts`. After: no inserted cast is unused, none widens a
+    value only to narrow it back, and none narrows the result of data movement
+    that could have moved the narrow value instead (because it grows its
+    operand, or because its operand is cast already). A narrowing that is
+    widened again rounds, and stays. The model's own casts are left alone.
 
     Example: test/Precision/mp-simplify-casts.mlir
   }];
@@ -340,19 +344,19 @@ def SimplifyCasts : PrecisionPass<"mp-simplify-casts"> {
 def ConvertWeights : PrecisionPass<"mp-convert-weights"> {
   let summary = "Convert constants that are only used in 16 bit";
   let description = [{
-    Before: `mp-insert-casts`. After: an initializer, `Constant` or
-    `ConstantOfShape` of which every use was an inserted cast to one type has
-    that type, and the casts are gone; one that fp32 nodes use as well is stored
-    in both types if its 16-bit form has at most `max-weight-copy` bytes, and
-    cast at use if it is bigger. Small values are converted now, big
-    ones while the model is written. Left alone: defaults of graph inputs,
-    graph outputs, sparse initializers, and values that a training algorithm
-    names.
+    Before: `mp-insert-casts`. After: if every use of an initializer, `Constant`
+    or `ConstantOfShape` was an inserted cast to one type, it has that type, and
+    the casts are gone. A constant that fp32 nodes use as well is stored in both
+    types if its 16-bit form has at most `max-weight-copy` bytes, and is cast at
+    use if it is bigger. Small values are converted now, big ones while the
+    model is written. Left alone: defaults of graph inputs, graph outputs,
+    sparse initializers, and values that a training algorithm names.
 
-    A constant with `mp.clamp` is clamped as it is converted, and also where it
-    stays fp32 but something made of it is narrowed. Remarks at the constant
-    say what was clamped, how many elements became zero or lose precision as
-    subnormals, and what kept a constant fp32; the module counts the first two.
+    A constant with `mp.clamp` is clamped when it is converted, and also if it
+    stays fp32 but a value computed from it is narrowed. Remarks at the constant
+    say how many elements were clamped, how many became zero or lose precision
+    as subnormals, and why a constant stayed fp32; the module counts the first
+    two.
 
     Example: test/Precision/mp-convert-weights.mlir
   }];
@@ -382,15 +386,15 @@ def NarrowSaved : PrecisionPass<"mp-narrow-saved"> {
 def VerifyPrecision : PrecisionPass<"mp-verify-precision"> {
   let summary = "Check that the decision was carried out, and clean up";
   let description = [{
-    Before: the other passes. After: every node is proved to have the types
-    that `mp.precision` asks for, the graph's inputs and outputs to have those
-    they had, and operands that are updated in place to be cast nowhere. All
-    `mp.` attributes are gone but the module's `mp.summary`, which counts nodes
-    by precision and casts. With `keep-marks` they stay, for a report that is
-    made next.
+    Before: the other passes. After: the pass has proved that every node has the
+    types that `mp.precision` asks for, that the graph's inputs and outputs have
+    the types that they had, and that operands that are updated in place are not
+    cast. All `mp.` attributes are gone except the module's `mp.summary`, which
+    counts nodes by precision and casts. With `keep-marks` they stay, for a
+    report that is made afterwards.
 
-    Remarks of category `mp-precision`: analysis for every inserted cast that
-    is left, with the bytes that it reads and writes and who wants it.
+    Remarks of category `mp-precision`: analysis for every inserted cast that is
+    left, with the bytes that it reads and writes, and with its users.
 
     Example: test/Precision/mp-verify-precision.mlir
   }];
@@ -407,7 +411,7 @@ def Emulate : PrecisionPass<"mp-emulate"> {
     rounded by a Cast to the 16-bit type followed by a Cast back, so that any
     runtime shows what 16-bit storage does. Constants are fp32 with the rounded
     values. Graph inputs and outputs and custom ops keep their types: values are
-    cast there. So do calls of functions, but for those that have a clone of
+    cast there. So do calls of functions, except those that have a clone of
     `onnx-specialize-functions`; the clones are emulated with the graph.
 
     Example: test/Precision/mp-emulate.mlir
@@ -418,13 +422,14 @@ def WidenFloats : PrecisionPass<"onnx-widen-floats"> {
   let summary = "Turn every float of the main graph into float64";
   let description = [{
     After: every fp32, fp16 and bf16 value of the main graph and its subgraphs
-    is float64, inputs, outputs and constants included, so that the model is
-    its own reference. Names stay. Where the schema does not admit float64
-    (scales of Resize, calls of functions, ops that nobody described) the node
-    keeps its types between casts. Casts to a float become casts to float64,
-    and normalizations of one result compute their statistics in it.
+    is float64, inputs, outputs and constants included, so that the model is its
+    own reference. Names stay. If the schema does not admit float64 (scales of
+    Resize, calls of functions, ops without a schema), the node keeps its types
+    between casts. Casts to a float become casts to float64, and normalizations
+    of one result compute their statistics in it.
 
-    Left alone: bodies of functions, for which `onnx-inline-functions` is there.
+    Left alone: bodies of functions; `onnx-inline-functions` inlines them
+    before.
 
     Example: test/Precision/onnx-widen-floats.mlir
   }];

@@ -120,7 +120,7 @@ LogicalResult VerifyPrecision::verifyInPlace(Operation *node) {
         isInsertedCast(operand.getDefiningOp()))
       return node->emitError()
              << describe(node) << ": operand #" << index
-             << " is updated in place, but stands after a cast";
+             << " is updated in place, but is the result of a cast";
   return success();
 }
 

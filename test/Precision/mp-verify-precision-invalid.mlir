@@ -40,7 +40,7 @@ module attributes {mp.policy = #mp.policy<bf16>, onnx.opset_import = [["", 17], 
   onnx.graph {
   ^bb0(%buffer: tensor<4xf32>, %g: tensor<4xf32>, %b: tensor<1xi1>):
     %0 = "onnx.Cast"(%buffer) {mp.inserted, to = 1 : i64} : (tensor<4xf32>) -> tensor<4xf32>
-    // expected-error@below {{node 'acc' (com.microsoft.InPlaceAccumulatorV2-1): operand #0 is updated in place, but stands after a cast}}
+    // expected-error@below {{node 'acc' (com.microsoft.InPlaceAccumulatorV2-1): operand #0 is updated in place, but is the result of a cast}}
     %1 = "onnx.com.microsoft.InPlaceAccumulatorV2"(%0, %g, %b) {onnx.name = "acc"} : (tensor<4xf32>, tensor<4xf32>, tensor<1xi1>) -> tensor<1xi1>
     onnx.yield %1 : tensor<1xi1>
   }

@@ -193,7 +193,7 @@ def test_schedules(step_path):
     ({"labels": numpy.eye(3)[numpy.zeros(ROWS, int)]}, "labels.argmax(1)"),
     ({"labels": numpy.zeros((ROWS, 1), int)}, "labels[:, 0]"),
     ({"labels": numpy.zeros(ROWS - 1, int)}, "expected int64[8], found int64[7]"),
-    ({"labels": numpy.arange(ROWS) * 33 % 100}, "none of the classes 0 to 2"),
+    ({"labels": numpy.arange(ROWS) * 33 % 100}, "outside of the classes 0 to 2"),
     ({"labels": numpy.full(ROWS, -7)}, "the first is -7 in row 0"),
     ({"y": numpy.ones(3, "float32")}, "there is no input 'y'"),
     ({"head.bias": numpy.ones(3, "float32")}, "there is no input 'head.bias'"),

@@ -109,4 +109,4 @@ def test_turns(tmp_path):
 def test_bad_turns(tmp_path, request_):
     done = take_turns(tmp_path, request_ + "\n")
     assert done.returncode == BAD_INPUT and done.stdout == ""
-    assert f"calls before them, got '{request_}'" in done.stderr
+    assert f"calls and warm-up calls, got '{request_}'" in done.stderr

@@ -182,7 +182,7 @@ def test_none_is_whole(tmp_path):
 
 def test_what_a_checkpoint_belongs_to(tmp_path):
     mp_run(*arguments(tmp_path, steps=10))
-    assert "--resume goes on" in fail(BAD_INPUT, *arguments(tmp_path))
+    assert "--resume continues from it" in fail(BAD_INPUT, *arguments(tmp_path))
     for flag, text in {"--lr=1": "lr = ", "--seed=3": "seed = 0"}.items():
         message = fail(BAD_INPUT, *arguments(tmp_path, "--resume", flag))
         assert "the checkpoint was made with " + text in message

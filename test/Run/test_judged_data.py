@@ -79,7 +79,7 @@ def test_labels_that_are_no_classes(tmp_path, label, flags):
     step = make_step(tmp_path, CLASSIFIER, "softmax-cross-entropy", *flags)
     labels = classes(row4=label)
     message = refuse(tmp_path, step, x=rows(4), labels=labels)
-    assert "'labels' has 1 label that is none of the classes 0 to 2" in message
+    assert "'labels' has 1 label outside of the classes 0 to 2" in message
     assert f"(SoftmaxCrossEntropyLoss-13): {label} in row 4" in message
     assert ("ignore-index" in message) == (label < 0)
     mp_run(*train(tmp_path, step, x=rows(4), labels=classes()))

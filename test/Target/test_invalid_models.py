@@ -211,7 +211,7 @@ def harmless(warning):
 NUMBERS = {"inputs": "float[2] x", "outputs": "float[2] y"}
 
 
-@harmless("node 'n' (Relu): reads what a node after it defines; ")
+@harmless("node 'n' (Relu): reads a value that a later node defines; ")
 def unsorted_nodes():
     return make("[n] y = Relu (h) h = Exp (x)", **NUMBERS)
 

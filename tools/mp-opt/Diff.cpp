@@ -47,7 +47,7 @@ int runDiff(ArrayRef<const char *> arguments, DialectRegistry &registry) {
   flags.add("exit-code", tellsByCode, "end with 6 if the models differ");
   flags.add("schemas", schemas, "operators of further domains", "FILE");
   flags.add("external-data-root", roots,
-            "folder to which links of external data may lead", "DIR");
+            "folder that links of external data may lead to", "DIR");
   if (std::optional<int> code = flags.parse(arguments, paths))
     return *code;
   if (paths.size() != 2)

@@ -28,7 +28,7 @@ its spread (10th to 90th percentile, interquartile range), the rate of
 arithmetic, bytes, and the process's peak memory.
 
   --repeat=N            measured calls (as many as 3 seconds take, at least 10)
-  --warmup=N            calls before them (3)
+  --warmup=N            calls before the measured ones (3)
   --input=NAME=FILE, --raw=NAME:FILE:TYPE[SIZES], --random[=SEED]
                         inputs, as for mp-run run
   --json                print as JSON, every time included
@@ -36,21 +36,21 @@ arithmetic, bytes, and the process's peak memory.
                         print what the model's kernels move and compute, and how
                         long they take there at least. Sizes are those of the
                         data, or of --dim.
-  --turns               measure when asked: each line of standard input is two
-                        numbers, calls and calls before them; the answer is a
-                        line of JSON. So programs that are compared can take
-                        turns.
+  --turns               measure on request: each line of standard input has two
+                        numbers, of measured calls and of warm-up calls; the
+                        answer is a line of JSON. Programs that are compared
+                        can thus take turns.
 
-  --profile[=FILE]      where the time goes: for each kernel, and the nodes that
-                        it is for, its time, rates, and share of this
-                        machine's roofline; FILE gets one call as a trace for
-                        chrome://tracing or Perfetto
+  --profile[=FILE]      where the time goes: for each kernel its nodes, time,
+                        rates, and its share of this machine's roofline;
+                        FILE gets one call as a trace for chrome://tracing or
+                        Perfetto
   --sweep=NAME=SIZE,SIZE,...
                         a table of times and memory instead, for sizes of a
-                        dimension, in fp32, bf16 and fp16 where the model is
-                        fp32. States are written in place. What does not fit
-                        the memory is not run; where that begins is said.
-                        With --dry-run, times are the least on its GPU.
+                        dimension, in fp32, bf16 and fp16 if the model is fp32.
+                        States are written in place. Sizes that do not fit the
+                        memory are not run; the largest that fits is estimated.
+                        With --dry-run, times are lower bounds for the GPU.
 
   --dim=NAME=SIZE,... --threads=N --device=NAME --fp32-products=tf32
   --kernels=FORM --in-place --mixed-bf16 --mixed-fp16 --schemas=FILE
@@ -66,7 +66,7 @@ static int takeTurns(Session &session, BenchmarkOptions options) {
     if (calls.getAsInteger(10, options.repeat) || !options.repeat ||
         before.getAsInteger(10, options.warmup))
       return reportError(createStringError(
-          "--turns: expected two numbers, calls and calls before them, got '" +
+          "--turns: expected two numbers, calls and warm-up calls, got '" +
           StringRef(line).trim() + "'"));
     Expected<Measurement> measured = measure(session, options);
     if (!measured)
@@ -127,10 +127,10 @@ int runBench(Arguments arguments, mlir::DialectRegistry &registry) {
   session.addTo(flags);
   flags.beginGroup("Measuring");
   flags.add("repeat", calls.repeat, "measured calls", 1);
-  flags.add("warmup", calls.warmup, "calls before them");
+  flags.add("warmup", calls.warmup, "calls before the measured ones");
   flags.add("json", asJSON, "print as JSON");
   flags.add("dry-run", session.model.isEstimated,
-            "print what a GPU needs at least, and run nothing");
+            "print lower bounds for a GPU, and run nothing");
   flags
       .addOptional("profile", "where the time goes, by kernels and nodes",
                    "FILE",
@@ -139,7 +139,7 @@ int runBench(Arguments arguments, mlir::DialectRegistry &registry) {
                      return true;
                    })
       .expected = "a file";
-  flags.add("turns", inTurns, "measure when asked, by lines of two numbers");
+  flags.add("turns", inTurns, "measure on request, by lines of two numbers");
   flags.add("sweep", sweep, "times and memory for sizes of a dimension",
             "NAME=SIZE,SIZE,...");
   if (auto code = session.parse(flags, arguments, registry))

@@ -76,7 +76,7 @@ void DataFlags::addTo(Flags &flags) {
   flags.add("raw", raw, "one input from a file of plain elements",
             "NAME:FILE:TYPE[SIZES]");
   flags
-      .addOptional("random", "random numbers for what is missing", "SEED",
+      .addOptional("random", "random numbers for missing inputs", "SEED",
                    [this](StringRef text) {
                      seed = 0;
                      return text.empty() || !text.getAsInteger(10, *seed);

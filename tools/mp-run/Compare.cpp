@@ -22,13 +22,13 @@ usage: mp-run compare A B [DATA] [options]
        mp-run compare MODEL --precision=bf16 [DATA] [options]
 
 Runs two models, or one as it is and in mixed precision, on the same data, and
-the first one with every float as float64. Shown for each output are the
-greatest absolute and relative difference from that, the root mean square error
-and what rounding to the model's types explains (as mp-opt --verify measures
-it), and the nodes that add most: of a model in 16 bit those that change the
-outputs most if they alone are 16 bit, else those that add to their operands'
-errors. Integers that the first model makes of floats are the reference's, too.
-Where nothing could be compared, the exit code is 3.
+the first one with every float as float64. The output has for each output the
+greatest absolute and relative difference from float64, the root mean square
+error with the error that rounding to the model's types explains (as mp-opt
+--verify measures it), and the nodes that add most: in a model in 16 bit those
+that change the outputs most if they alone are 16 bit, else those that add to
+their operands' errors. The reference takes integers that the first model makes
+of floats from that model. If nothing could be compared, the exit code is 3.
 
   --precision=bf16|fp16 the second model is the first one in this precision
   --check[=RTOL,ATOL]   exit code 3 if the second one is further off than
@@ -84,8 +84,8 @@ std::optional<int> CompareFlags::parse(Arguments arguments,
   model.addTo(flags);
   data.addTo(flags);
   flags.beginGroup("Comparison");
-  flags.addOptional("check", "exit code 3 outside of these", "RTOL,ATOL",
-                    [this](StringRef text) {
+  flags.addOptional("check", "exit code 3 if errors exceed these tolerances",
+                    "RTOL,ATOL", [this](StringRef text) {
                       isChecked = true;
                       return text.empty() || tolerance.emplace().parse(text);
                     });

@@ -15,7 +15,7 @@ using namespace llvm;
 namespace mp {
 
 static constexpr StringLiteral help =
-    R"(mp-run plan: what a distributed step would take on many ranks
+    R"(mp-run plan: the time of a distributed step on many ranks
 
 usage: mp-run plan STEP [DATA | --random] --ranks=N,N,... --network=NAME
               [options]
@@ -23,14 +23,14 @@ usage: mp-run plan STEP [DATA | --random] --ranks=N,N,... --network=NAME
 
 Measures one rank's step, which mp-opt --train --distribute has made, and when
 its buckets of gradients are ready and needed. Prints for each number of ranks
-what travels, how much of it the step waits for, and the efficiency, with each
-rank on a batch of the same size: in fp32, in bf16 (--wire), with four batches
-for an update (--accumulate), and with a sharded optimizer; and when each bucket
-travels. Communication takes time by latency and bandwidth; what else slows
-ranks down is --jitter. PLAN.json, which --json has printed on this machine or
-another, stands for the measurement: its 'seconds' and 'buckets' are used again.
+the time of communication, how much of it the step waits for, and the
+efficiency, with the same batch size on each rank: in fp32, in bf16 (--wire),
+with four batches for an update (--accumulate), and with a sharded optimizer;
+and when each bucket is sent. Latency and bandwidth give the time; --jitter is
+for other delays of ranks. PLAN.json, printed by --json on this machine or
+another, replaces the measurement: its 'seconds' and 'buckets' are used again.
 
-  --ranks=N,N,...       how many there may be (8,64,1024)
+  --ranks=N,N,...       numbers of ranks (8,64,1024)
   --network=NAME        10g, 25g, 100g, 400g, one rank a node, or nvlink+400g,
                         eight; or GB/S,US: bytes per second of each rank and the
                         latency of a message, with :RANKS,GB/S,US within a node
@@ -88,8 +88,8 @@ int runPlan(Arguments arguments, mlir::DialectRegistry &registry) {
   Flags flags("mp-run plan", help);
   session.addTo(flags);
   flags.beginGroup("Scaling");
-  flags.add("ranks", ranks, "how many there may be", "N,N,...");
-  flags.add("network", name, "what is between ranks", "NAME").words =
+  flags.add("ranks", ranks, "numbers of ranks", "N,N,...");
+  flags.add("network", name, "network between ranks", "NAME").words =
       Network::getKnownNames();
   flags.add("jitter", jitter, "standard deviation of ranks' times", 0.0);
   flags.add("json", asJSON, "print as JSON");

@@ -31,7 +31,7 @@ static constexpr llvm::StringLiteral help = R"(mp-run: runs ONNX models
 
 usage: mp-run COMMAND ...       mp-run COMMAND --help says more, and --help=json
                                 lists its flags for other programs
-       mp-run --print-completion=bash|zsh|fish    for the shell that completes
+       mp-run --print-completion=bash|zsh|fish    completion for a shell
 
   run MODEL [DATA]      computes a model's outputs
   bench MODEL [DATA]    measures how long that takes
@@ -39,7 +39,7 @@ usage: mp-run COMMAND ...       mp-run COMMAND --help says more, and --help=json
                         float64
   train STEP --data=FILE
                         trains with a step that mp-opt --train has made
-  plan STEP             what a step of mp-opt --distribute takes on many ranks
+  plan STEP             time of a step of mp-opt --distribute on many ranks
   show FILE             lists the tensors of a data file or a checkpoint
 
 DATA is an .npz, .npy or .safetensors file or an ONNX test_data_set folder.

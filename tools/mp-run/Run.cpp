@@ -29,7 +29,7 @@ Inputs with defaults may be left out.
   --raw=NAME:FILE:TYPE[SIZES]
                         one input from a file of plain elements, for example
                         x:x.bin:float32[?,784] (repeatable)
-  --random[=SEED]       random numbers for what is missing: floats of N(0, 1),
+  --random[=SEED]       random numbers for missing inputs: floats of N(0, 1),
                         integers 0 and 1; unknown sizes are 32
   -o FILE               outputs to FILE: .npz, .npy or .safetensors
   --check[=RTOL,ATOL]   compare with expected outputs in DATA: out:NAME in an
@@ -38,9 +38,9 @@ Inputs with defaults may be left out.
                         ATOL + RTOL * |expected| (1e-3, 1e-5)
   --expected=FILE       the same with outputs, by name, in FILE, such as
                         -o has written for another model or precision
-  --states=FILE         initializers as training has left them: what -o of
-                        mp-run train has written, or a checkpoint's folder;
-                        Dropout and BatchNormalization are as in inference
+  --states=FILE         trained initializers: the file that mp-run train -o has
+                        written, or a checkpoint's folder; Dropout and
+                        BatchNormalization behave as in inference
   --accuracy[=NAME]     how often the greatest score is that of the label in
                         the tensor NAME of DATA (labels); prints no outputs
   --json                print as JSON
@@ -54,15 +54,15 @@ Inputs with defaults may be left out.
                         the same code without a GPU, slow and strict. Both need
                         all sizes: --dim
   --fp32-products=tf32  tensor cores multiply fp32, rounded to 11 bits (default:
-                        ieee, exactly); of cuda and emulated
-  --kernels=FORM        16-bit products: auto, widen, dot or amx; direct: as
-                        auto, and convolutions without Winograd's transforms
-  --in-place            outputs that are states are written over their inputs
+                        ieee, exactly); for cuda and emulated
+  --kernels=FORM        16-bit products: auto, widen, dot or amx; direct: like
+                        auto, but convolutions without Winograd's transforms
+  --in-place            outputs that are states overwrite their inputs
   --schemas=FILE, --external-data-root=DIR    as for mp-opt
   --model-check=strict  refuse models that break ONNX's rules without harm, too
   --cache=WHERE         where compiled code is kept for later runs: on, which is
                         ~/.cache/mp-opt/code, a folder (DIR/), or off
-  --mlir-timing         print where the time of compiling goes
+  --mlir-timing         print the times of compilation
 )";
 
 /// Returns an exit code if the outputs cannot be written at the end, or would
@@ -103,7 +103,7 @@ static void addEvaluation(Flags &flags, SessionFlags &session) {
   flags.beginGroup("Evaluation");
   flags.add("states", session.model.states, "initializers as trained", "FILE");
   flags
-      .addOptional("accuracy", "how often outputs find the labels", "NAME",
+      .addOptional("accuracy", "share of correctly predicted labels", "NAME",
                    [&](StringRef name) {
                      session.labels = name.empty() ? "labels" : name.str();
                      return true;

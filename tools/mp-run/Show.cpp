@@ -25,9 +25,9 @@ static constexpr StringLiteral help = R"(mp-run show: the tensors in a file
 usage: mp-run show FILE [--json]
 
 FILE is an .npz, .npy or .safetensors file, a test_data_set folder of ONNX, or
-a folder of checkpoints. Shown are names, types, the least and the greatest
-element and the mean; elements that are no finite numbers are counted. Of a
-checkpoint, the newest whole one: also its step, losses and settings.
+a folder of checkpoints. The output has names, types, the least and the greatest
+element and the mean, and how many elements are not finite. Of checkpoints, it
+shows the newest complete one, with its step, losses and settings.
 
   --json    as JSON
 )";

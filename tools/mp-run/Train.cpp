@@ -104,7 +104,7 @@ std::string Run::keepElsewhere() const {
   }
   return "; the states after step " + step + " are kept in '" +
          folder.str().str() + "': --checkpoint=" + folder.str().str() +
-         " --resume goes on with them" +
+         " --resume continues from them" +
          (trainer.isStepBroken()
               ? ", but the step that failed may have changed some"
               : "");
@@ -116,7 +116,7 @@ std::string Run::describeCheckpoint() const {
   if (!kept)
     return ", and there is no checkpoint";
   return "; the last checkpoint is that of step " + std::to_string(*kept) +
-         ": --resume goes on with it";
+         ": --resume continues from it";
 }
 
 /// The error that ended the run, and the place of its states.
@@ -145,7 +145,7 @@ Error Run::keep(Error error) const {
                     Twine(step).str();
   else if (trainer.getCheckpointStep() == step)
     details.text += "; the checkpoint of step " + std::to_string(step) +
-                    " has the states: --resume goes on with it";
+                    " has the states: --resume continues from it";
   else
     details.text += keepElsewhere();
   consumeError(std::move(failed));
@@ -198,7 +198,8 @@ Expected<int> Run::make() {
     noteTraining(from ? "going on after step " + Twine(from)
                       : Twine("no checkpoint yet, starting anew"));
   if (flags.output.empty() && flags.trainer.checkpoints.empty() && !flags.quiet)
-    noteTraining("neither -o nor --checkpoint: what is trained is not kept");
+    noteTraining(
+        "neither -o nor --checkpoint: the trained states are not kept");
   // A signal ends the run only after everything is written.
   Interrupt interrupt;
   Expected<TrainingEnd> end = makeSteps(interrupt);

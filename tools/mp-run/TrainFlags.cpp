@@ -36,29 +36,29 @@ and writes the trained parameters and other states to -o and to checkpoints.
                         the same from plain elements: x:x.bin:float32[?,784]
   --validation=FILE     the same, to evaluate the loss on after each epoch, as
                         in inference (no Dropout, running statistics)
-  --batch=N             rows in a batch; those left at an epoch's end are unused
+  --batch=N             rows in a batch; the rest at an epoch's end is unused
   --seed=N              rows' order in an epoch (0); --no-shuffle: the file's
   --epochs=N, --steps=N how long, in all (1 epoch)
-  --lr=X                the greatest learning rate (the step's own)
+  --lr=X                the peak learning rate (the step's own)
   --lr-schedule=NAME    constant, linear or cosine (to --lr-min), or step (by
                         --lr-gamma every --lr-step steps)
-  --warmup=N            first N steps in which the rate rises
+  --warmup=N            number of first steps in which the rate rises
 
-  --checkpoint=DIR      where checkpoints go; at the end there is one, too
+  --checkpoint=DIR      folder of checkpoints; one is written at the end, too
   --checkpoint-every=N  steps between them (an epoch); --keep=N: how many (2)
-  --resume              go on with the newest whole one, to the same bits
+  --resume              continue from the newest complete one, bit by bit
   --init=FILE           states to start with, or a folder of checkpoints
   -o FILE               states at the end: .safetensors, .npz; .onnx (--into)
-  --into=MODEL          the model whose parameters -o gets as they are trained
+  --into=MODEL          -o gets this model with the trained parameters
   --average             -o gets the averages that a step of mp-opt --average has
-  --log=FILE, --json    a line of JSON for each step; the end as JSON
+  --log=FILE, --json    a line of JSON for each step; the result as JSON
   --progress=FORM       bar (on a terminal), lines, none or auto; --quiet: print
-                        nothing on the way but warnings
+                        only warnings during the run
   --timeout=S           mpiexec -n N mp-run train: end if a rank does not answer
-                        for so long (600 s)
-  --wire=fp32|bf16      what gradients travel in; --ranks=1: train alone
+                        for S seconds (600)
+  --wire=fp32|bf16      type in which gradients are sent; --ranks=1: train alone
   --shard=optimizer     each rank keeps a part of the optimizer's states
-  --collectives=NAME    devices reduce by nccl, or mpi through the host (auto)
+  --collectives=NAME    GPUs reduce by nccl, or by mpi through the host (auto)
 
   --dim=NAME=SIZE,... --threads=N --device=NAME --fp32-products=tf32
   --kernels=FORM --mixed-bf16 --mixed-fp16 --schemas=FILE --model-check=strict
@@ -90,7 +90,7 @@ void TrainFlags::addDataTo(Flags &flags) {
             "FILE");
   flags.add("batch", trainer.batches.size, "rows in a batch", 1).foreignNames =
       {"batch-size", "train-batch-size", "per-device-train-batch-size"};
-  flags.add("seed", trainer.batches.seed, "of the order of rows");
+  flags.add("seed", trainer.batches.seed, "seed of the order of rows");
   flags.add("no-shuffle", noShuffle, "rows in the order of the file");
   flags.add("epochs", epochs, "passes over the data, in all", 1)
       .foreignNames = {"num-epochs", "num-train-epochs"};
@@ -105,13 +105,14 @@ void TrainFlags::addDataTo(Flags &flags) {
 
 void TrainFlags::addFilesTo(Flags &flags) {
   flags.beginGroup("Files");
-  flags.add("checkpoint", trainer.checkpoints, "where checkpoints go", "DIR")
+  flags.add("checkpoint", trainer.checkpoints, "folder of checkpoints", "DIR")
       .foreignNames = {"checkpoints", "checkpoint-dir"};
-  flags.add("checkpoint-every", trainer.every, "steps between them", 1)
+  flags.add("checkpoint-every", trainer.every, "steps between checkpoints", 1)
       .foreignNames = {"save-steps"};
-  flags.add("keep", trainer.keep, "how many are kept", 1).foreignNames = {
-      "save-total-limit"};
-  flags.add("resume", trainer.resume, "go on with the newest whole one");
+  flags.add("keep", trainer.keep, "number of checkpoints kept", 1)
+      .foreignNames = {"save-total-limit"};
+  flags.add("resume", trainer.resume,
+            "continue from the newest complete checkpoint");
   flags.add("init", trainer.init, "states to start with, by names", "FILE");
   flags.add("o", output, "states at the end", "FILE").synonyms = {"output"};
   flags.add("into", into, "model that gets the trained parameters", "MODEL")
@@ -126,19 +127,21 @@ void TrainFlags::addTo(Flags &flags) {
   addDataTo(flags);
   addFilesTo(flags);
   flags.beginGroup("Ranks");
-  flags.add("ranks", numRanks, "1: alone, whatever has been started", 1);
-  flags.addChoice("wire", wire, "what gradients travel in", {"fp32", "bf16"});
-  flags.addChoice("shard", shard, "what ranks share", {"none", "optimizer"});
+  flags.add("ranks", numRanks, "1: train alone, even if there are other ranks",
+            1);
+  flags.addChoice("wire", wire, "type in which gradients are sent",
+                  {"fp32", "bf16"});
+  flags.addChoice("shard", shard, "what is divided among ranks",
+                  {"none", "optimizer"});
   flags.addChoice(
-      "collectives", "what devices reduce by", getCollectivesWords(),
+      "collectives", "how GPUs reduce", getCollectivesWords(),
       [this](size_t word) { collectives = DeviceCollectives(word); });
-  flags.add("timeout", timeout, "seconds without an answer of other ranks",
-            0.0);
+  flags.add("timeout", timeout, "seconds to wait for other ranks", 0.0);
   flags.beginGroup("Printing");
-  flags.add("json", json, "print the end as JSON");
-  flags.addChoice("progress", progress, "how the way is shown",
+  flags.add("json", json, "print the result as JSON");
+  flags.addChoice("progress", progress, "how progress is shown",
                   {"auto", "bar", "lines", "none"});
-  flags.add("quiet", quiet, "print nothing on the way");
+  flags.add("quiet", quiet, "print only warnings during the run");
 }
 
 std::optional<int> TrainFlags::parse(Arguments arguments,

@@ -122,8 +122,9 @@ static LogicalResult whereRule(NodeDecomposition &node) {
 static LogicalResult concatRule(NodeDecomposition &node) {
   unsigned count = node.getNumOperands();
   if (count < 5 || count % 3 != 2)
-    return node.fail("found " + Twine(count) +
-                     " operands, expected three for each part after two");
+    return node.fail(
+        "found " + Twine(count) +
+        " operands, expected three for each part after the first two");
   SmallVector<Value> parts;
   for (unsigned index = 2; index < count; index += 3)
     parts.push_back(dequantize(node, index));

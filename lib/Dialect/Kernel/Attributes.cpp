@@ -73,7 +73,8 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                           "widen";
   if ((cached == Cached::LHS && lhs == Packing::InPlace) ||
       (cached == Cached::RHS && rhs == Packing::InPlace))
-    return emitError() << "what is cached is packed, got in_place";
+    return emitError()
+           << "expected a cached operand to be packed, got in_place";
   if (store == Store::Registers && (!isBlocked || isAMX))
     return emitError() << "store = registers needs strategy = blocked and no "
                           "products by amx";

@@ -33,7 +33,7 @@ struct DeniedOperator {
 static constexpr StringLiteral comparisons =
     "built-in list: chooses elements by comparing, and rounding makes equals";
 static constexpr StringLiteral exchanged =
-    "built-in list: what machines exchange keeps its type";
+    "built-in list: values that machines exchange keep their type";
 static constexpr StringLiteral exponentials =
     "built-in list: sums of exponentials, of which 16 bit loses small terms";
 static constexpr StringLiteral losses =

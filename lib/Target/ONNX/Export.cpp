@@ -181,7 +181,7 @@ bool ModelWriter::build(ModuleOp module) {
   stripped = addGraph(serialize(model), nodes, rest);
   if (stripped.size() > INT32_MAX) {
     module.emitError() << "model: has " << stripped.size()
-                       << " bytes without its tensors, expected at most "
+                       << " bytes in addition to its tensors, expected at most "
                        << INT32_MAX << ", which is all that protobuf reads";
     return false;
   }

@@ -50,7 +50,7 @@
 
 // -----
 
-// expected-error @below {{what is cached is packed, got in_place}}
+// expected-error @below {{expected a cached operand to be packed, got in_place}}
 #config = #kernel.config<strategy = blocked, products = widen, mr = 8, nr = 48, lanes = 16, rhs = in_place, mc = 480, nc = 512, kc = 256, cached = rhs>
 
 // -----

@@ -17,11 +17,11 @@ def Device_Dialect : Dialect {
   let cppNamespace = "::mp::device";
   let summary = "a model as a list of kernels, for devices";
   let description = [{
-    For a GPU, `main` is no code of the host: it is a plan, a list of launches
-    and copies over one arena, which the run-time library captures into one
-    graph. `mp-form-kernels` divides `main` into `device.group`s, each of which
-    becomes one kernel; `convert-groups-to-gpu` makes a function of each, in
-    `gpu.module @kernels`, and a `device.launch`. What `main` consists of then:
+    For a GPU, `main` is not host code: it is a plan, a list of launches and
+    copies over one arena, which the run-time library captures into one graph.
+    `mp-form-kernels` divides `main` into `device.group`s, each of which becomes
+    one kernel; `convert-groups-to-gpu` makes a function of each, in `gpu.module
+    @kernels`, and a `device.launch`. What `main` consists of then:
 
     * `runtime.input`, `runtime.output`, `runtime.constant`: memory that the
       caller knows;
@@ -37,7 +37,7 @@ def Device_Dialect : Dialect {
   }];
 }
 
-def Device_WorkKind : I32EnumAttr<"WorkKind", "what a launch is for", [
+def Device_WorkKind : I32EnumAttr<"WorkKind", "the kind of a launch", [
     I32EnumAttrCase<"Product", 0, "product">,
     I32EnumAttrCase<"Map", 1, "map">,
     I32EnumAttrCase<"Sum", 2, "sum">,

@@ -31,11 +31,11 @@ def Kernel_ContractOp : Kernel_Op<"contract", [
   let summary = "a sum of products over an affine iteration space";
   let description = [{
     For all points of the iteration space, elements of `a` and `b` are
-    multiplied; products that belong to one element of `c` are summed up, in
-    f32 (f64 where `a` and `b` are f64), whatever the element types are. Then
-    the region makes the element of `c` out of the sum and elements of the
-    extra operands. What `c` held before is overwritten where its map leads,
-    and kept elsewhere.
+    multiplied; products that belong to one element of `c` are summed up, in f32
+    (f64 where `a` and `b` are f64), whatever the element types are. Then the
+    region computes the element of `c` from the sum and elements of the extra
+    operands. Elements of `c` that its map reaches are overwritten; the others
+    are kept.
 
     With `round_a`, the elements of `a`, which are f32, are rounded to this
     16-bit type first, to nearest, ties to even, as `arith.truncf` does; with
@@ -56,10 +56,11 @@ def Kernel_ContractOp : Kernel_Op<"contract", [
     is read where that of `c` is written, which happens once.
 
     The size of a dimension is that of the operands' dimensions at which it
-    stands alone in the map; what stands nowhere alone has its size in `sizes`,
-    in the dimensions' order.
+    stands alone in the map. Dimensions that stand alone nowhere have their
+    sizes in `sizes`, in the dimensions' order.
 
-    `config` says how it is computed, from `kernel-select-strategy` on.
+    `config` says how the contraction is computed, from `kernel-select-strategy`
+    on.
 
     A dense layer with bias, activation and a cast, all in one loop nest:
 

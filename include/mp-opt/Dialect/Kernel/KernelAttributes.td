@@ -16,9 +16,10 @@ def Kernel_Dialect : Dialect {
   let cppNamespace = "::mp::kernel";
   let summary = "contractions and convolutions for generated kernels";
   let description = [{
-    What is computed, with all that is fused into it. How (blocks, packing,
-    registers) is decided by `kernel-select-strategy`, which writes it on each
-    contraction for the stage that makes code.
+    The ops describe a computation, with all that is fused into it.
+    `kernel-select-strategy` decides how it is computed (blocks, packing,
+    registers), and writes this on each contraction for the stage that makes
+    code.
   }];
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect"];
@@ -40,19 +41,21 @@ def Kernel_Strategy : Kernel_Enum<"Strategy", "how a contraction is computed", [
     I32EnumAttrCase<"Depthwise", 3, "depthwise">,
   ]>;
 
-def Kernel_Packing : Kernel_Enum<"Packing", "how an operand gets to the tiles", [
+def Kernel_Packing : Kernel_Enum<"Packing", "how an operand is read by tiles", [
     I32EnumAttrCase<"InPlace", 0, "in_place">,
     I32EnumAttrCase<"MNMajor", 1, "mn_major">,
     I32EnumAttrCase<"KMajor", 2, "k_major">,
   ]>;
 
-def Kernel_Cached : Kernel_Enum<"Cached", "what outlasts a call", [
+def Kernel_Cached : Kernel_Enum<"Cached",
+    "the packed operand that is kept between calls", [
     I32EnumAttrCase<"None", 0, "none">,
     I32EnumAttrCase<"LHS", 1, "lhs">,
     I32EnumAttrCase<"RHS", 2, "rhs">,
   ]>;
 
-def Kernel_Store : Kernel_Enum<"Store", "where results are stored from", [
+def Kernel_Store : Kernel_Enum<"Store",
+    "source from which results are stored", [
     I32EnumAttrCase<"Memory", 0, "memory">,
     I32EnumAttrCase<"Registers", 1, "registers">,
   ]>;
@@ -74,7 +77,7 @@ def Kernel_ConfigAttr : AttrDef<Kernel_Dialect, "Config"> {
     * `products`: how 16-bit factors are multiplied (`#mp.target`).
     * `mr`, `nr`: rows and columns of the register tile; `lanes`: elements of its
       vectors.
-    * `lhs`, `rhs`: whether an operand is read where it lies (`in_place`) or
+    * `lhs`, `rhs`: whether an operand is read directly (`in_place`) or
       packed, from memory that is contiguous along K (`k_major`) or is not
       (`mn_major`).
     * `mc`, `nc`, `kc`: rows and columns of a block of the result, at most, and
@@ -84,10 +87,10 @@ def Kernel_ConfigAttr : AttrDef<Kernel_Dialect, "Config"> {
     * `cached`: the operand that the first call packs for all that follow.
     * `store`: from `registers` where sums are done in one step and stores are
       cheap, else from `memory` of the thread.
-    * `tail`: columns that whole panels leave, where that is known to be few: the
-      sums of so many are along vectors of K.
-    * `rhs_ahead`: all of `rhs` is packed ahead of all tasks, which are for rows:
-      where there are few columns.
+    * `tail`: the number of columns left over by whole panels, if it is known to
+      be small: their sums use vectors along K.
+    * `rhs_ahead`: all of `rhs` is packed before the tasks start, and the tasks
+      are for rows. This is for few columns.
 
     ```mlir
     #kernel.config<strategy = blocked, products = widen, mr = 8, nr = 48,
@@ -118,7 +121,8 @@ def Kernel_ConfigAttr : AttrDef<Kernel_Dialect, "Config"> {
   let genVerifyDecl = 1;
 }
 
-def Kernel_Multiplier : Kernel_Enum<"Multiplier", "what multiplies on a GPU", [
+def Kernel_Multiplier : Kernel_Enum<"Multiplier",
+    "instructions that multiply on a GPU", [
     I32EnumAttrCase<"FMA", 0, "fma">,
     I32EnumAttrCase<"MMA", 1, "mma">,
     I32EnumAttrCase<"MFMA", 2, "mfma">,
@@ -132,9 +136,9 @@ def Kernel_TileAttr : AttrDef<Kernel_Dialect, "Tile"> {
     The contraction is a product of matrices, C (M x N) += A (M x K) * B (K x N),
     for each batch; N has the last axis of the result.
 
-    * `by`: what a warp does together, `mma`, products of 16 x 8 x 16 by NVIDIA's
-      tensor cores, or AMD's of 16 x 16 x 16, `mfma` by 64 lanes and `wmma` by 32;
-      or `fma`, of one thread each.
+    * `by`: the instruction. A warp together computes `mma`, products of
+      16 x 8 x 16 by NVIDIA's tensor cores, or AMD's products of 16 x 16 x 16:
+      `mfma` by 64 lanes and `wmma` by 32. One thread computes `fma`.
     * `m`, `n`: rows and columns of the result that a block of threads computes;
       `k`: elements of the summed dimension in a step.
     * `part_m`, `part_n`: those of a warp, or of a thread (`fma`).

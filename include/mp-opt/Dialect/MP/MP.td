@@ -16,7 +16,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def MP_Dialect : Dialect {
   let name = "mp";
   let cppNamespace = "::mp";
-  let summary = "what passes decide about a graph, and one training step of it";
+  let summary = "decisions about a graph, and the ops of a training step";
   let description = [{
     Two things that a graph of the onnx dialect needs in addition to its nodes.
 
@@ -29,11 +29,11 @@ def MP_Dialect : Dialect {
     `mp-verify-precision` removes them all, but for `mp.summary`. The dialect
     verifies where each may stand, and what it holds.
 
-    A training step, as ops: where the backward pass starts, where the gradients of parameters
-    leave it, which value takes the place of which state. Loss scaling is
-    written in these ops, and all of them become standard ONNX ops
-    (`mp-expand-loss-scaling`) before a model is written, but for `mp.all_reduce`,
-    which ONNX has no op for.
+    A training step, as ops: where the backward pass starts, where the gradients
+    of parameters leave it, and which value replaces which state. Loss scaling
+    is written in these ops, and all of them become standard ONNX ops
+    (`mp-expand-loss-scaling`) before a model is written, but for
+    `mp.all_reduce`, which ONNX has no op for.
 
     A step with dynamic loss scaling:
 
@@ -78,8 +78,8 @@ def MP_Flag : MP_Scalar<"getI1Type", "tensor<i1>">;
 def MP_LossSeedOp : MP_Op<"loss_seed", [Pure, AllTypesMatch<["loss", "result"]>]> {
   let summary = "the gradient of a loss with respect to itself";
   let description = [{
-    One, in the loss's type: where the backward pass starts. The loss is a
-    scalar, or a tensor of one element.
+    The value is one, in the loss's type. The backward pass starts here. The
+    loss is a scalar, or a tensor of one element.
   }];
   let arguments = (ins AnyRankedTensor:$loss);
   let results = (outs AnyRankedTensor:$result);
@@ -90,8 +90,8 @@ def MP_LossSeedOp : MP_Op<"loss_seed", [Pure, AllTypesMatch<["loss", "result"]>]
 def MP_ScaleLossOp : MP_Op<"scale_loss", [Pure, AllTypesMatch<["seed", "result"]>]> {
   let summary = "multiplies the start of the backward pass by the loss scale";
   let description = [{
-    Only the seed is scaled, in fp32; the loss that the user reads is the true
-    one.
+    Only the seed is scaled, in fp32; the loss that the user reads is not
+    scaled.
   }];
   let arguments = (ins MP_F32Tensor:$seed, MP_Scale:$scale);
   let results = (outs MP_F32Tensor:$result);
@@ -123,11 +123,11 @@ def MP_UpdateScaleOp : MP_Op<"update_scale", [Pure]> {
   let description = [{
     After a finite step, `clean` grows by one, and `tolerance` is `hysteresis`;
     when `clean` reaches `growth_interval`, the scale is multiplied by
-    `growth_factor` and `clean` starts again. After another step, `clean` is
-    zero, `skipped` grows by one and `tolerance` falls by one, to no less than
-    zero; where it is zero, the scale is multiplied by `backoff_factor`.
-    The scale never leaves `floor` to `cap`, which are positive and finite:
-    where a growth would cross the cap it ends there, and so with the floor.
+    `growth_factor` and `clean` starts again. After a step that is not finite,
+    `clean` is zero, `skipped` grows by one and `tolerance` falls by one, to no
+    less than zero; if it is zero, the scale is multiplied by `backoff_factor`.
+    The scale stays within `floor` and `cap`, which are positive and finite:
+    growth stops at the cap, and backoff at the floor.
   }];
   let arguments = (ins MP_Scale:$scale, MP_Count:$clean, MP_Count:$tolerance,
                        MP_Count:$skipped, MP_Flag:$finite,
@@ -144,10 +144,10 @@ def MP_UpdateScaleOp : MP_Op<"update_scale", [Pure]> {
 }
 
 def MP_GradientOp : MP_Op<"gradient", [Pure, AllTypesMatch<["gradient", "result"]>]> {
-  let summary = "where the gradient of a parameter leaves the backward pass";
+  let summary = "the end of the backward pass for one parameter's gradient";
   let description = [{
-    Unscaled, in fp32: what data-parallel training reduces over all machines is
-    this value. The optimizer reads the result.
+    The gradient is unscaled, in fp32. Data-parallel training reduces this value
+    over all machines. The optimizer reads the result.
   }];
   let arguments = (ins MP_F32Tensor:$gradient, AnyType:$parameter);
   let results = (outs MP_F32Tensor:$result);
@@ -159,11 +159,11 @@ def MP_GradientOp : MP_Op<"gradient", [Pure, AllTypesMatch<["gradient", "result"
 def MP_UpdateOp : MP_Op<"update", [Pure, AllTypesMatch<["state", "value", "result"]>]> {
   let summary = "the value that a state has in the next step";
   let description = [{
-    `state` is an input of the graph, the result one of its outputs. Where
-    `condition` is false the state keeps its value, bit by bit. With `always`
-    the state changes in skipped steps too: it counts steps, or holds sums that
-    are set back. A step is skipped, or not, for all updates of one `group`:
-    one optimizer.
+    `state` is an input of the graph, the result one of its outputs. If
+    `condition` is false, the state keeps its value, bit by bit. With `always`
+    the state changes in skipped steps, too: it counts steps, or holds sums that
+    are reset. A step is skipped either for all updates of one `group` or for
+    none: a group is one optimizer.
   }];
   let arguments = (ins AnyType:$state, AnyType:$value,
                        Optional<MP_Flag>:$condition, UnitAttr:$always,
@@ -183,7 +183,8 @@ def MP_UpdateOp : MP_Op<"update", [Pure, AllTypesMatch<["state", "value", "resul
 }
 
 /// Numbered as mp_operation of Runtime/Runtime.h.
-def MP_Reduction : I32EnumAttr<"RankReduction", "what becomes of ranks' values", [
+def MP_Reduction : I32EnumAttr<"RankReduction",
+    "how ranks' values are combined", [
   I32EnumAttrCase<"mean", 0>, I32EnumAttrCase<"sum", 1>,
   I32EnumAttrCase<"scatter", 2>, I32EnumAttrCase<"gather", 3>,
   I32EnumAttrCase<"gather_bf16", 4>
@@ -194,24 +195,27 @@ def MP_Reduction : I32EnumAttr<"RankReduction", "what becomes of ranks' values",
 def MP_ReductionAttr : EnumAttr<MP_Dialect, MP_Reduction, "reduction">;
 
 def MP_AllReduceOp : MP_Op<"all_reduce", [AttrSizedOperandSegments]> {
-  let summary = "makes one value of those of all ranks";
+  let summary = "combines the values of all ranks into one";
   let description = [{
-    Of data-parallel training, where each rank runs the step on a batch of its
-    own: the mean of gradients and losses, summed up in the order of the ranks;
-    of a flag, whether it is true on all. Reductions of one `bucket` travel
-    together; it has `members` of them. All ranks come to the same reductions in
-    the same order. With one rank the result is the value; so it is where
-    `condition`, which is the same on all ranks, is false. The result's type may
-    say more sizes than the value's.
+    In data-parallel training, each rank runs the step on a batch of its own.
+    The result is the mean of gradients and losses, summed up in the order of
+    the ranks; for a flag, it says whether the flag is true on all ranks. The
+    reductions of one `bucket` are sent together; the bucket has `members` of
+    them. All ranks execute the same reductions in the same order. The result is
+    the value itself if there is one rank, or if `condition`, which is the same
+    on all ranks, is false. The result's type may state more sizes than the
+    value's.
 
-    Where each rank has a range of the elements of its own (`mp.take_range`),
-    `as scatter` is the mean in that range, and nothing of use elsewhere; `as
-    gather` has of each element what its owner has, `as gather_bf16` that
-    rounded to bf16, but for the rank's own. `as sum` is no mean.
+    If each rank owns a range of the elements (`mp.take_range`), `as scatter`
+    gives the mean in that range, and undefined values elsewhere; `as gather`
+    takes each element from its owner; `as gather_bf16` does the same, rounded
+    to bf16 except for the rank's own elements. `as sum` gives the sum instead
+    of the mean.
 
-    Where `rows` are given, all rows of a rank's value that these indices do not
-    name, as those of a table for lookups, are zero: where that is less, the
-    others travel with their indices. Negative ones count from the end.
+    If `rows` are given, all rows of a rank's value that these indices do not
+    name are zero, as in the gradient of a table for lookups. If that takes
+    fewer bytes, only the other rows are sent, with their indices. Negative
+    indices count from the end.
 
     ```mlir
     %mean = mp.all_reduce %g bucket 0 of 3 : tensor<?xf32> to tensor<8xf32>
@@ -234,7 +238,7 @@ def MP_AllReduceOp : MP_Op<"all_reduce", [AttrSizedOperandSegments]> {
 }
 
 def MP_TakeRangeOp : MP_Op<"take_range", [Pure]> {
-  let summary = "the elements from one place on, in row-major order";
+  let summary = "a range of elements, in row-major order";
   let description = [{
     What a rank owns of a value whose update ranks share: of n elements, rank r
     of N has those from r n / N on and before (r + 1) n / N.
@@ -251,7 +255,7 @@ def MP_TakeRangeOp : MP_Op<"take_range", [Pure]> {
 
 def MP_PutRangeOp
     : MP_Op<"put_range", [Pure, AllTypesMatch<["value", "result"]>]> {
-  let summary = "a value of which some elements are replaced";
+  let summary = "a value with a range of elements replaced";
   let description = [{
     `%2 = mp.put_range %1 into %0 from 16 : tensor<16xf32> into tensor<4x8xf32>`
   }];

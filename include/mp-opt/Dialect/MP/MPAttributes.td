@@ -12,7 +12,8 @@ include "mp-opt/Dialect/MP/MP.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 
-def MP_OpClass : I32EnumAttr<"OpClass", "what a policy says of an operator", [
+def MP_OpClass : I32EnumAttr<"OpClass",
+    "the class that a policy gives an operator", [
     I32EnumAttrCase<"Allow", 0, "allow">,
     I32EnumAttrCase<"Deny", 1, "deny">,
     I32EnumAttrCase<"Promote", 2, "promote">,
@@ -48,13 +49,14 @@ class MP_Attr<string name, string attrMnemonic>
 }
 
 def MP_ClassAttr : MP_Attr<"Class", "class"> {
-  let summary = "the class of a node, and why it has it";
+  let summary = "the class of a node, and the reason for it";
   let description = [{
-    `mp.class` on a node, from `mp-classify` on. `reason` is why; `requested_by`
-    the flag or line where the user asks for it, and `denied_by` what stands
-    against a wish for 16 bit, if something does. `builtin` says that the class
-    is that of a built-in list, or of none; `override`, that a rule for nodes,
-    not a list of operators, gives it.
+    `mp.class` on a node, from `mp-classify` on. `reason` says why;
+    `requested_by` is the flag or line where the user asks for it, and
+    `denied_by` is the obstacle to a request for 16 bit, if there is one.
+    `builtin` says that the class comes from a built-in list, or from no list;
+    `override`, that it comes from a rule for nodes, not from a list of
+    operators.
 
     ```mlir
     #mp.class<allow, reason = "built-in list", builtin>
@@ -74,7 +76,7 @@ def MP_ClassAttr : MP_Attr<"Class", "class"> {
 }
 
 def MP_PrecisionAttr : MP_Attr<"Precision", "precision"> {
-  let summary = "the element type that a node is to run in, and why";
+  let summary = "the element type that a node is to run in, and the reason";
   let description = [{
     `mp.precision` on a node, from `mp-assign` on. A node with several type
     variables (control flow, calls) has the type of each after its own;
@@ -109,7 +111,7 @@ def MP_HazardAttr : MP_Attr<"Hazard", "hazard"> {
 }
 
 def MP_CompositeAttr : MP_Attr<"Composite", "composite"> {
-  let summary = "the op that a node and its like stand for";
+  let summary = "the op that a set of nodes stands for";
   let description = [{
     `mp.composite` on each node of a decomposed op: the op's name, and a number
     that the nodes of one op share: `#mp.composite<"LayerNormalization", 0>`.
@@ -118,7 +120,7 @@ def MP_CompositeAttr : MP_Attr<"Composite", "composite"> {
 }
 
 def MP_PolicyAttr : MP_Attr<"Policy", "policy"> {
-  let summary = "what the user wants in 16 bit";
+  let summary = "the user's policy for 16 bit";
   let description = [{
     `mp.policy` on the module, from `mp-set-policy` on: the 16-bit type, and all
     that flags, files and the model say in addition. An entry is a text and

@@ -18,12 +18,12 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def ONNX_Dialect : Dialect {
   let name = "onnx";
   let cppNamespace = "::mp::onnxir";
-  let summary = "ONNX models, whole";
+  let summary = "complete ONNX models";
   let description = [{
-    Operators come from ONNX's schemas at start-up, not from this file: every
-    op of the standard domains is `onnx.<Name>`, every op of another described
-    domain `onnx.<domain>.<Name>`. The verifier asks the schema at the opset
-    in force. Ops that no schema describes are `onnx.custom`.
+    Operators come from ONNX's schemas at start-up, not from this file: every op
+    of the standard domains is `onnx.<Name>`, every op of another described
+    domain `onnx.<domain>.<Name>`. The verifier uses the schema at the opset in
+    force. Ops that no schema describes are `onnx.custom`.
 
     This file adds what a model has besides nodes: graphs, functions,
     training entries, initializers, absent operands. Lower-case names cannot
@@ -77,7 +77,7 @@ def ONNX_StringType : ONNX_Type<"String", "string"> {
   let summary = "element type of string tensors";
 }
 def ONNX_UnknownType : ONNX_Type<"Unknown", "unknown"> {
-  let summary = "type that neither the model nor its schemas tell";
+  let summary = "type that neither the model nor its schemas define";
 }
 class ONNX_ContainerType<string cppName, string typeMnemonic, string text>
     : ONNX_Type<cppName, typeMnemonic> {
@@ -123,9 +123,9 @@ def ONNX_ProtoAttr : ONNX_Attr<"Proto", "proto"> {
 def ONNX_TensorAttr : ONNX_Attr<"Tensor", "tensor"> {
   let summary = "a tensor with the fields of its TensorProto";
   let description = [{
-    `value` holds the elements where they have a plain MLIR form (then
-    `fields` lacks dims, data_type and the data), else it is absent and
-    `fields` has everything.
+    `value` holds the elements if they have a plain MLIR form (then `fields`
+    lacks dims, data_type and the data). Otherwise it is absent and `fields` has
+    everything.
   }];
   let parameters = (ins "::mlir::DictionaryAttr":$fields,
                         OptionalParameter<"::mlir::TypedAttr">:$value);
@@ -136,9 +136,9 @@ def ONNX_CastElementsAttr
     : ONNX_Attr<"CastElements", "cast_elements", [TypedAttrInterface]> {
   let summary = "the elements of a big constant, rounded to another float type";
   let description = [{
-    Stands for the conversion (to nearest even) of an elements attribute
-    without doing it: big weights are converted while they are written out.
-    With a `clamp` (f64), finite elements beyond it become it, with their
+    Stands for the conversion (to nearest even) of an elements attribute without
+    doing it: big weights are converted while they are written out. With a
+    `clamp` (f64), finite elements beyond it are replaced by it, with their
     sign, before they are rounded.
   }];
   let parameters = (ins "::mlir::TypedAttr":$source,
@@ -210,10 +210,10 @@ def ONNX_InitializerOp
                                          ["getAsmResultNames"]>]> {
   let summary = "a constant stored with the model";
   let description = [{
-    `value` is absent where the elements have no plain MLIR form; then
-    `fields` has them. `overridable` marks the default of the graph input of
-    the same name: such an initializer has no uses, the input has them.
-    `sparse` marks a sparse initializer, kept in `fields`.
+    `value` is absent if the elements have no plain MLIR form; then `fields` has
+    them. `overridable` marks the default of the graph input of the same name:
+    such an initializer has no uses, the input has them. `sparse` marks a sparse
+    initializer, kept in `fields`.
   }];
   let arguments = (ins StrAttr:$name,
                        OptionalAttr<TypedAttrInterface>:$value,
@@ -248,7 +248,7 @@ def ONNX_CustomOp
                                                    ["getAsmResultNames"]>]> {
   let summary = "a node that no schema describes, or a call of a function";
   let description = [{
-    Kept as it is: its operands and results keep their types.
+    The node is kept as it is: its operands and results keep their types.
   }];
   let arguments = (ins StrAttr:$onnx_domain, StrAttr:$onnx_op_type,
                        Variadic<AnyType>:$inputs);

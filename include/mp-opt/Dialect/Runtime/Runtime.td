@@ -18,7 +18,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Runtime_Dialect : Dialect {
   let name = "runtime";
   let cppNamespace = "::mp::runtime";
-  let summary = "what compiled models ask of their run-time library";
+  let summary = "services of the run-time library for compiled models";
   let description = [{
     The ops of include/mp-opt/Runtime/Runtime.h: a model's inputs, outputs
     and constants, memory of threads and of the model, loops that run in
@@ -60,8 +60,8 @@ def Runtime_FailOp : Runtime_Op<"fail", [MemoryEffects<[MemWrite]>]> {
 def Runtime_InputOp : Runtime_Op<"input", [Pure]> {
   let summary = "the memory of one input";
   let description = [{
-    Of the array of `mp_tensor` in the first argument of the model. Sizes that
-    the type states have been checked.
+    The memory is that of an element of the array of `mp_tensor` in the first
+    argument of the model. Sizes that the type states have been checked.
 
     `%0 = runtime.input %inputs[2] : memref<?x4xf32>`
   }];
@@ -71,7 +71,7 @@ def Runtime_InputOp : Runtime_Op<"input", [Pure]> {
 }
 
 def Runtime_InputSizeOp : Runtime_Op<"input_size", [Pure]> {
-  let summary = "one of the sizes that the caller says an input has";
+  let summary = "one of the sizes that the caller gives for an input";
   let arguments = (ins Runtime_Pointer:$inputs, I64Attr:$number, I64Attr:$axis);
   let results = (outs Index:$result);
   let assemblyFormat = "$inputs `[` $number `,` $axis `]` attr-dict";
@@ -96,9 +96,9 @@ def Runtime_CheckInputsOp
 def Runtime_OutputOp : Runtime_Op<"output", [MemoryEffects<[MemWrite]>]> {
   let summary = "the memory for one output";
   let description = [{
-    Of the array of `mp_tensor` in the second argument: the caller's, or new
-    memory if that gives none. The sizes are written there; `sizes` are those
-    that the type does not state.
+    The memory is that of an element of the array of `mp_tensor` in the second
+    argument: the caller's, or new memory if the caller gives none. The sizes
+    are written there; `sizes` are those that the type does not state.
   }];
   let arguments = (ins Runtime_Pointer:$outputs, I64Attr:$number,
                        Variadic<Index>:$sizes);
@@ -116,10 +116,11 @@ def Runtime_ConstantOp : Runtime_Op<"constant", [Pure]> {
 }
 
 def Runtime_DrawOp : Runtime_Op<"draw", [MemoryEffects<[MemWrite]>]> {
-  let summary = "where a sequence of random numbers begins";
+  let summary = "the start of a sequence of random numbers";
   let description = [{
-    A function of `seed`, the number of the call, and how often the call has
-    drawn from this seed before: loops and later calls get numbers of their own.
+    The result is a function of `seed`, the number of the call, and how often
+    the call has drawn from this seed before: loops and later calls get numbers
+    of their own.
 
     `%0 = runtime.draw 42`
   }];
@@ -131,9 +132,10 @@ def Runtime_DrawOp : Runtime_Op<"draw", [MemoryEffects<[MemWrite]>]> {
 def Runtime_StampOp : Runtime_Op<"stamp", [MemoryEffects<[MemWrite]>]> {
   let summary = "keeps the time at which a kernel has ended";
   let description = [{
-    Of the thread that called the model. Kernels end in the order of their
-    numbers; stamp 0 is the model's begin. Only in code that runs in the process
-    that compiled it, for `mp-run bench --profile`.
+    The time is that of the thread that called the model. Kernels end in the
+    order of their numbers; stamp 0 is the start of the model. The op is only
+    for code that runs in the process that compiled it, for `mp-run bench
+    --profile`.
 
     `runtime.stamp 3`
   }];
@@ -144,10 +146,10 @@ def Runtime_StampOp : Runtime_Op<"stamp", [MemoryEffects<[MemWrite]>]> {
 def Runtime_ScratchOp : Runtime_Op<"scratch"> {
   let summary = "memory of the running thread";
   let description = [{
-    At least `bytes` bytes at a multiple of 64, whose content is undefined.
-    A thread has several such buffers; the memory lasts until it asks for the
-    same one again. Inside bodies of parallel loops; it is no value that such a
-    body could share.
+    The result has at least `bytes` bytes at a multiple of 64, whose content is
+    undefined. A thread has several such buffers; the memory lasts until it asks
+    for the same buffer again. The op stands inside bodies of parallel loops;
+    threads do not share the result.
 
     `%0 = runtime.scratch 1, %bytes : memref<?xi8>`
   }];
@@ -160,10 +162,10 @@ def Runtime_ScratchOp : Runtime_Op<"scratch"> {
 def Runtime_Line : MemRefRankOf<[AnyType], [1]>;
 
 def Runtime_CacheLookupOp : Runtime_Op<"cache_lookup"> {
-  let summary = "what an earlier call of the model has left in a cache entry";
+  let summary = "memory that an earlier call put into a cache entry";
   let description = [{
-    Where `there` is true, `memory` is what `runtime.cache_insert` has put into
-    the entry: `count` elements, which all calls share and none writes.
+    If `there` is true, `memory` is the memory that `runtime.cache_insert` has
+    put into the entry: `count` elements, which all calls share and none writes.
 
     `%memory, %there = runtime.cache_lookup %entry, %count : memref<?xf32>`
   }];
@@ -174,10 +176,11 @@ def Runtime_CacheLookupOp : Runtime_Op<"cache_lookup"> {
 
 def Runtime_CacheInsertOp
     : Runtime_Op<"cache_insert", [AllTypesMatch<["memory", "result"]>]> {
-  let summary = "leaves memory in a cache entry for later calls of the model";
+  let summary = "puts memory into a cache entry for later calls of the model";
   let description = [{
-    `memory` has been allocated and is used up. Another call may have been
-    faster: the result is what the entry holds then.
+    `memory` has been allocated, and the entry takes ownership of it. Another
+    call may have been faster: the result is the memory that the entry then
+    holds.
   }];
   let arguments = (ins Index:$entry, Runtime_Line:$memory);
   let results = (outs Runtime_Line:$result);
@@ -208,9 +211,10 @@ def Runtime_LaunchOp
                             DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "calls a function for the ranges of a parallel loop";
   let description = [{
-    `callee` is what was the body of a `runtime.parallel`: a function of the
-    captured values, the begin and the end of a range. Of a memref whose type
-    says all but where it is, the callee gets one of rank 0: the pointer.
+    `callee` was the body of a `runtime.parallel`: a function of the captured
+    values, the begin and the end of a range. For a memref whose type says
+    everything except its address, the callee gets a memref of rank 0: the
+    pointer.
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee, Index:$count, Index:$grain,
                        Variadic<AnyType>:$captures);
@@ -225,7 +229,7 @@ def Runtime_AllReduceOp
         DeclareOpInterfaceMethods<BufferizableOpInterface,
           ["bufferizesToMemoryRead", "bufferizesToMemoryWrite",
            "getAliasingValues", "bufferize"]>]> {
-  let summary = "makes one value of those of all ranks";
+  let summary = "combines the values of all ranks into one";
   let description = [{
     `mp.all_reduce` on tensors. In memory it is a `runtime.reduce_start` and the
     `runtime.reduce_wait` for the same bytes. `kind` is an mp_operation of

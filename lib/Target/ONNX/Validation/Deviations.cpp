@@ -27,7 +27,7 @@ struct Row {
 static constexpr Row rows[] = {
     // onnxruntime's offline optimizers and training graphs, and hand-made
     // models. The names determine the intended order.
-    {Deviation::UnsortedNodes, "reads what a node after it defines",
+    {Deviation::UnsortedNodes, "reads a value that a later node defines",
      "nodes are put in order"},
     // Operators of runtimes, and experimental ones of early ONNX, in the
     // default domain. Custom operators are kept in any domain.
