@@ -56,7 +56,7 @@ and writes the trained parameters and other states to -o and to checkpoints.
                         nothing on the way but warnings
   --timeout=S           mpiexec -n N mp-run train: end if a rank does not answer
                         for so long (600 s)
-  --wire=fp32|bf16      what gradients travel in; --ranks=1: train alone
+  --wire=fp32|bf16      the type gradients are sent in; --ranks=1: train alone
   --shard=optimizer     each rank keeps a part of the optimizer's states
   --collectives=NAME    devices reduce by nccl, or mpi through the host (auto)
 
@@ -127,7 +127,8 @@ void TrainFlags::addTo(Flags &flags) {
   addFilesTo(flags);
   flags.beginGroup("Ranks");
   flags.add("ranks", numRanks, "1: alone, whatever has been started", 1);
-  flags.addChoice("wire", wire, "what gradients travel in", {"fp32", "bf16"});
+  flags.addChoice("wire", wire, "the type gradients are sent in",
+                  {"fp32", "bf16"});
   flags.addChoice("shard", shard, "what ranks share", {"none", "optimizer"});
   flags.addChoice(
       "collectives", "what devices reduce by", getCollectivesWords(),
@@ -235,7 +236,8 @@ Error TrainFlags::checkPaths() const {
 // Ranks
 //===----------------------------------------------------------------------===//
 
-Expected<std::unique_ptr<Ranks>> TrainFlags::join(const Launch &launch) const {
+Expected<std::unique_ptr<ProcessGroup>>
+TrainFlags::join(const Launch &launch) const {
   if (numRanks == 1 || (launch.size == 1 && numRanks == 0))
     return nullptr;
   if (numRanks && numRanks != uint64_t(launch.size))
@@ -245,7 +247,7 @@ Expected<std::unique_ptr<Ranks>> TrainFlags::join(const Launch &launch) const {
              ? ": no launcher has started this process: mpiexec -n " +
                    Twine(numRanks) + " mp-run train ... starts so many"
              : ": the launcher has started " + Twine(launch.size)));
-  RanksOptions options;
+  ProcessGroupOptions options;
   options.timeout = timeout;
   options.isWireBF16 = wire == "bf16";
   options.deviceCollectives = collectives;
@@ -253,7 +255,7 @@ Expected<std::unique_ptr<Ranks>> TrainFlags::join(const Launch &launch) const {
   // A test can simulate a network that is slower than memory.
   if (auto slow = sys::Process::GetEnv("MPOPT_TEST_SECONDS_PER_BYTE"))
     (void)StringRef(*slow).getAsDouble(options.secondsPerByte);
-  return Ranks::join(launch, options);
+  return ProcessGroup::join(launch, options);
 }
 
 void TrainFlags::beQuiet() {
