@@ -17,8 +17,8 @@ def Distribute : Pass<"mp-distribute", "::mlir::ModuleOp"> {
     rank computes the gradients of its own batch, and all make the update of
     their mean. `mp.all_reduce` stands behind each gradient, where it is
     computed; losses, tests whether gradients are finite, and running statistics
-    are reduced as well. Gradients travel in buckets, in the order in which they
-    are computed.
+    are reduced as well. Gradients are sent in buckets, in the order in which
+    they are computed.
 
     Example: test/Distribution/mp-distribute.mlir
   }];

@@ -23,10 +23,10 @@ usage: mp-run plan STEP [DATA | --random] --ranks=N,N,... --network=NAME
 
 Measures one rank's step, which mp-opt --train --distribute has made, and when
 its buckets of gradients are ready and needed. Prints for each number of ranks
-what travels, how much of it the step waits for, and the efficiency, with each
+what is sent, how much of it the step waits for, and the efficiency, with each
 rank on a batch of the same size: in fp32, in bf16 (--wire), with four batches
 for an update (--accumulate), and with a sharded optimizer; and when each bucket
-travels. Communication takes time by latency and bandwidth; what else slows
+is sent. Communication takes time by latency and bandwidth; what else slows
 ranks down is --jitter. PLAN.json, which --json has printed on this machine or
 another, stands for the measurement: its 'seconds' and 'buckets' are used again.
 
