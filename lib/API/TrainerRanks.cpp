@@ -30,7 +30,7 @@ namespace mp {
 
 static constexpr uint64_t stepsBetweenChecks = 100;
 
-void Trainer::beOneOfMany(TrainerOptions &options) {
+void Trainer::configureRank(TrainerOptions &options) {
   options.batches.ranks = uint64_t(options.ranks->getSize());
   options.batches.rank = uint64_t(options.ranks->getRank());
   if (options.ranks->getRank() == 0)

@@ -68,7 +68,7 @@ def FuseContractions : Pass<"mp-fuse-contractions"> {
     state whose next value is computed before; other rounding casts in front
     stay, since what they read would have to stay in memory instead. With
     `keep-updates`, an op that reads a state in f32 which contractions round is
-    no epilogue, so that it can write 16-bit copies (`mp-shadow-weights`).
+    no epilogue, so that it can write working copies (`mp-shadow-weights`).
 
     Of a result that is only sliced, with steps of one, the rest is not
     computed: axes are cut whose size no operand has, as are the taps of a
@@ -576,7 +576,7 @@ def SetGPU : Pass<"mp-set-gpu", "::mlir::ModuleOp"> {
 }
 
 def ShadowWeights : Pass<"mp-shadow-weights", "::mlir::ModuleOp"> {
-  let summary = "Keep 16-bit copies of parameters beside them";
+  let summary = "Keep 16-bit working copies of parameters";
   let description = [{
     Before: `main` on buffers, whose states are written in place. After: products
     by tiles that round a state in fp32 (`round_a`, `round_b`) read a

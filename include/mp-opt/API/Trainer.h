@@ -161,7 +161,7 @@ private:
   Trainer(std::unique_ptr<Model> model, TrainingStep step, Batches batches,
           TrainerOptions options);
 
-  static void beOneOfMany(TrainerOptions &options);
+  static void configureRank(TrainerOptions &options);
   DataAttributes describeRun();
   llvm::Error compareRuns();
   llvm::Error shareStates();

@@ -20,7 +20,7 @@
 #include "GroupWork.h"
 #include "IndexedCode.h"
 #include "KernelFunction.h"
-#include "ShadowPlaces.h"
+#include "PlaceWorkingCopies.h"
 #include "mp-opt/Codegen/Common/MemoryAccesses.h"
 #include "mp-opt/Codegen/GPU/Contract.h"
 #include "mp-opt/Codegen/GPU/FormKernels.h"
@@ -571,7 +571,7 @@ void GroupConverter::cleanUp() {
 }
 
 LogicalResult GroupConverter::run() {
-  placeShadows(main);
+  placeWorkingCopies(main);
   main.walk([&](runtime::FailOp op) { mayEnd |= !op.getParallel(); });
   bool isFine = true;
   for (auto group : llvm::to_vector(block.getOps<device::GroupOp>())) {
