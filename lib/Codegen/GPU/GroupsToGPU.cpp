@@ -227,8 +227,8 @@ LogicalResult GroupConverter::emitContract(kernel::ContractOp op) {
   }
   if (failed(kernel::verifyGPUContract(op)))
     return failure();
-  auto alike = llvm::to_vector(body->getOps<kernel::ContractOp>());
-  kernel::ContractLaunch tiles = emitContractTiles(b, alike);
+  auto identical = llvm::to_vector(body->getOps<kernel::ContractOp>());
+  kernel::ContractLaunch tiles = emitContractTiles(b, identical);
   launch = {tiles.grid[0], tiles.block[0], tiles.shared};
   return success();
 }

@@ -26,9 +26,9 @@
 
 #include "mp-opt/Codegen/GPU/MergeGroups.h"
 
-#include "AlikeContracts.h"
 #include "ArenaPlaces.h"
 #include "GroupForms.h"
+#include "IdenticalContractions.h"
 #include "MapFusion.h"
 #include "mp-opt/Codegen/Common/MemoryAccesses.h"
 #include "mp-opt/Codegen/GPU/Contract.h"

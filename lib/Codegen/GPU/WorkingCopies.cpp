@@ -133,8 +133,8 @@ Value WorkingCopyBuilder::makeView(Value memory, Value state, Value copy,
   return view->getResult(0);
 }
 
-/// Makes the op write the values that it leaves in the state to the
-/// working copy, too.
+/// Makes the op write the values that it leaves in the state to the working
+/// copy, too.
 void WorkingCopyBuilder::writeCopy(linalg::GenericOp op, Value state,
                                    Value copy) {
   b.setInsertionPoint(op);
@@ -213,7 +213,7 @@ void addWorkingCopies(ModuleOp module) {
 }
 
 //===----------------------------------------------------------------------===//
-// Places
+// Memory
 //===----------------------------------------------------------------------===//
 
 /// A map that rounds all of a state.
