@@ -551,10 +551,11 @@ def ConvertScratchToLLVM : Pass<"convert-scratch-to-llvm", "::mlir::ModuleOp"> {
 //===----------------------------------------------------------------------===//
 
 def SettleMemory : Pass<"mp-settle-memory"> {
-  let summary = "Give what loops and branches hand on one place";
+  let summary = "Give memory that loops and branches carry one buffer";
   let description = [{
-    Before: `scf.for`, `scf.while` and `scf.if` hand on memory, another piece in
-    each iteration. After: where sizes are known, they copy it to one place.
+    Before: `scf.for`, `scf.while` and `scf.if` carry or return memory, another
+    buffer in each iteration. After: if sizes are known, they copy it to one
+    buffer.
 
     Example: test/Lowering/GPU/mp-settle-memory.mlir
   }];

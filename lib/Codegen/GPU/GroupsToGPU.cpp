@@ -65,7 +65,7 @@ struct Kernel {
   /// True if equal groups launch it as well.
   bool isShared = false;
   /// Bytes of temporaries in the arena.
-  uint64_t spilledBytes = 0;
+  uint64_t temporaryBytes = 0;
 };
 
 class GroupConverter {
@@ -516,7 +516,7 @@ LogicalResult GroupConverter::emitKernel(StringRef kind, Kernel &made) {
   // A kernel with its own memory cannot be launched for another group.
   made.isShared = kernel->getOperands().size() == numOperands;
   for (Value own : kernel->getOperands().drop_front(numOperands))
-    made.spilledBytes += countBytes(cast<MemRefType>(own.getType()));
+    made.temporaryBytes += countBytes(cast<MemRefType>(own.getType()));
   gpu::GPUFuncOp function = kernel->get();
   function.setName(made.name);
   function.setKnownBlockSizeAttr(
@@ -544,7 +544,7 @@ LogicalResult GroupConverter::convert(device::GroupOp group) {
   device::LaunchOp::create(b, group.getLoc(), symbol, sizes(made.launch.blocks),
                            sizes(made.launch.threads),
                            b.getI32IntegerAttr(made.launch.shared),
-                           countWork(group, made.spilledBytes),
+                           countWork(group, made.temporaryBytes),
                            group.getWhenSetAttr(), kernel->getOperands());
   b.eraseOp(group);
   return success();
