@@ -249,12 +249,12 @@ ScaledStep scale(const MeasuredStep &step, const Network &network,
   llvm::stable_sort(events, [](const Event &one, const Event &other) {
     return one.time < other.time;
   });
-  scaled.travels.resize(step.buckets.size());
+  scaled.transfers.resize(step.buckets.size());
   // Each wait shifts all later events.
   double shift = 0, free = 0, sent = 0;
   for (const Event &event : events) {
     double now = event.time + shift;
-    auto &[begin, end] = scaled.travels[event.bucket];
+    auto &[begin, end] = scaled.transfers[event.bucket];
     if (event.isNeed) {
       shift += std::max(0.0, end - now);
       continue;
@@ -343,10 +343,11 @@ void ScalingPlan::print(raw_ostream &os) const {
   const ScaledStep &first = steps.front();
   os << "\nwith " << first.of.ranks << " ranks, in fp32:\n"
      << "  bucket        MB   ready ms   start ms     end ms   needed ms\n";
-  for (auto [bucket, travel] : llvm::zip(step.buckets, first.travels))
+  for (auto [bucket, transfer] : llvm::zip(step.buckets, first.transfers))
     os << format("%8d %9.4g %10.4g %10.4g %10.4g %11.4g\n", bucket.number,
                  double(bucket.bytes) * 1e-6, bucket.ready * 1e3,
-                 travel.first * 1e3, travel.second * 1e3, bucket.needed * 1e3);
+                 transfer.first * 1e3, transfer.second * 1e3,
+                 bucket.needed * 1e3);
   os << "\n90 % efficiency up to " << maxRanksF32 << " ranks in fp32, "
      << maxRanksBF16 << " in bf16\n";
 }

@@ -76,7 +76,7 @@ Expected<std::unique_ptr<Trainer>> Trainer::create(std::unique_ptr<Model> model,
           Twine(options.ranks->getSize()) +
           ": mp-opt --train --distribute makes a step that does; --ranks=1 "
           "trains alone");
-    beOneOfMany(options);
+    configureRank(options);
   }
   CheckpointLock lock;
   if (Error failed = takeFolder(options, lock))

@@ -170,7 +170,7 @@ Error Trainer::gatherShard(unsigned input, const ShardedState &shard) {
     if (from < count)
       std::memcpy(piece.data(), data + from * width,
                   std::min(size, count - from) * width);
-    auto all = options.ranks->gather(piece);
+    auto all = options.ranks->allGather(piece);
     if (!all)
       return all.takeError();
     for (uint64_t rank = 0; whole && rank < numRanks; ++rank) {

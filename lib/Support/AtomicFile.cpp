@@ -327,8 +327,8 @@ bool AtomicFile::hasContent(StringRef content) const {
 }
 
 /// Creates the name if it does not exist. If another process has created it in
-/// the meantime, that is not an error: the file stays unplaced. A signal removes
-/// the name only after this process has created it.
+/// the meantime, that is not an error: the file stays unplaced. A signal
+/// removes the name only after this process has created it.
 Error AtomicFile::placeNew() {
   SignalDelay delay;
   int result = temporary.empty()

@@ -586,7 +586,7 @@ def SetGPU : Pass<"mp-set-gpu", "::mlir::ModuleOp"> {
 }
 
 def ShadowWeights : Pass<"mp-shadow-weights", "::mlir::ModuleOp"> {
-  let summary = "Keep 16-bit copies of parameters";
+  let summary = "Keep 16-bit working copies of parameters";
   let description = [{
     Before: `main` on buffers, whose states are written in place. After: tiled
     products that round an fp32 state (`round_a`, `round_b`) read a

@@ -158,7 +158,7 @@ void buildLoweringPipeline(OpPassManager &pm, const LoweringOptions &options) {
     pm.addPass(createSetTarget({options.isa, options.kernels}));
   buildFusion(pm, /*isDevice=*/false);
   buildBufferization(pm, options.inPlace);
-  if (options.stamps)
+  if (options.timestamps)
     pm.addPass(createInsertStamps());
   if (options.keepPanels)
     pm.addNestedPass<func::FuncOp>(createMarkConstants());

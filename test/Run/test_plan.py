@@ -26,7 +26,7 @@ def plan(step, *flags):
 
 def simulate(found, ranks, share, bandwidth):
     """The seconds that a step waits, of a network without latency: a bucket
-    travels when it is ready and the one before has arrived; what waits moves
+    is sent when it is ready and the one before has arrived; what waits moves
     all that comes later."""
     events = []
     for number, bucket in enumerate(found["buckets"]):

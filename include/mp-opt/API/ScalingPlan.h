@@ -87,7 +87,7 @@ struct ScaledStep {
   /// Bytes that each rank sends for each update.
   double bytes = 0;
   /// The times at which the transfer of each bucket begins and ends.
-  std::vector<std::pair<double, double>> travels;
+  std::vector<std::pair<double, double>> transfers;
 };
 
 /// Predicts a case. `jitter` is the standard deviation of the times of ranks,

@@ -151,14 +151,14 @@ void WorkCounter::add(Operation *root) {
 }
 
 device::WorkAttr WorkCounter::take(MLIRContext *context, device::WorkKind kind,
-                                   uint64_t spilled) {
+                                   uint64_t temporaryBytes) {
   Counts taken = std::exchange(counts, Counts());
   uint64_t allRead = read.countBytes(), allWritten = written.countBytes();
   uint64_t nowRead = allRead - std::exchange(takenRead, allRead);
   uint64_t nowWritten = allWritten - std::exchange(takenWritten, allWritten);
-  return device::WorkAttr::get(context, kind, nowRead + spilled,
-                               nowWritten + spilled, taken.tensor, taken.fma,
-                               taken.operations, taken.doubles);
+  return device::WorkAttr::get(context, kind, nowRead + temporaryBytes,
+                               nowWritten + temporaryBytes, taken.tensor,
+                               taken.fma, taken.operations, taken.doubles);
 }
 
 } // namespace mp

@@ -174,7 +174,7 @@ static void replaceMemory(OpBuilder &b, Value memory, Value place) {
 
 /// Views that depend on an iteration's number have known offsets now. Ops on
 /// them read the views, not casts that hide the offsets.
-static LogicalResult settleViews(func::FuncOp main) {
+static LogicalResult resolveViews(func::FuncOp main) {
   RewritePatternSet patterns(main.getContext());
   memref::SubViewOp::getCanonicalizationPatterns(patterns, main.getContext());
   GreedyRewriteConfig config;
@@ -217,7 +217,7 @@ LogicalResult unrollLoops(ModuleOp module) {
     hoistTemporaries(loop);
     isChanged |= succeeded(loopUnrollFull(loop));
   }
-  return isChanged ? settleViews(main) : success();
+  return isChanged ? resolveViews(main) : success();
 }
 
 } // namespace mp

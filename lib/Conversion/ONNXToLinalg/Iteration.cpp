@@ -275,7 +275,7 @@ SmallVector<Value> Iteration::emitWhile(Code &code, ArrayRef<Value> starts,
   return op.getResults();
 }
 
-FailureOr<Iteration::Code> Iteration::emitSettledBody() {
+FailureOr<Iteration::Code> Iteration::emitResolvedBody() {
   for (TensorValue state : states)
     assumed.push_back(e.sizes(state));
   constexpr unsigned maxTries = 3;
@@ -297,7 +297,7 @@ FailureOr<Iteration::Code> Iteration::emitSettledBody() {
 }
 
 FailureOr<SmallVector<TensorValue>> Iteration::run() {
-  FailureOr<Code> code = emitSettledBody();
+  FailureOr<Code> code = emitResolvedBody();
   if (failed(code))
     return failure();
   if (!limit && !code->condition)

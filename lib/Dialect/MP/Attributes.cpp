@@ -383,7 +383,7 @@ static constexpr Rule rules[] = {
     {mark::constants, Place::Module, is<ArrayAttr>, "an array"},
     {mark::arena, Place::Module, is<IntegerAttr>, "an integer"},
     {mark::cacheEntries, Place::Module, is<IntegerAttr>, "an integer"},
-    {mark::stamped, Place::Module, is<ArrayAttr>, "an array"},
+    {mark::timestamped, Place::Module, is<ArrayAttr>, "an array"},
     {mark::exclusive, Place::Inside, is<DenseI64ArrayAttr>, "array<i64>"},
 };
 

@@ -30,10 +30,10 @@ public:
 
   /// Adds `root` and the ops inside.
   void add(mlir::Operation *root);
-  /// Returns the counts since the last call; `spilled` bytes are written and
-  /// read in addition.
+  /// Returns the counts since the last call; `temporaryBytes` are written
+  /// and read in addition.
   device::WorkAttr take(mlir::MLIRContext *context, device::WorkKind kind,
-                        uint64_t spilled = 0);
+                        uint64_t temporaryBytes = 0);
 
 private:
   struct Counts {

@@ -71,8 +71,8 @@ def Device_GroupOp : Device_Op<"group", [SingleBlock, NoTerminator,
   let assemblyFormat = "$kind attr-dict-with-keyword $body";
 }
 
-def Device_ShadowOp : Device_Op<"shadow", [Pure]> {
-  let summary = "memory for a state's elements as 16 bits";
+def Device_WorkingCopyOp : Device_Op<"shadow", [Pure]> {
+  let summary = "16-bit working copy of a state";
   let description = [{
     Memory of the device that lasts as long as that of `state`, an input of
     `main`. Once the state has been set, it holds the state's elements rounded to

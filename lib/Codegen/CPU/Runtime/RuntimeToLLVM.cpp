@@ -197,10 +197,10 @@ struct LowerDraw : public RuntimePattern<runtime::DrawOp> {
   }
 };
 
-struct LowerStamp : public RuntimePattern<runtime::StampOp> {
+struct LowerTimestamp : public RuntimePattern<runtime::TimestampOp> {
   using RuntimePattern::RuntimePattern;
 
-  LogicalResult matchAndRewrite(runtime::StampOp op, OpAdaptor adaptor,
+  LogicalResult matchAndRewrite(runtime::TimestampOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     Value number = integer(b, op.getLoc(), b.getI64Type(), op.getNumber());
     call(b, op, "mp_stamp", number);
@@ -450,7 +450,7 @@ void populateRuntimeToLLVMPatterns(const LLVMTypeConverter &converter,
   patterns.add<LowerAlloc, LowerCacheInsert, LowerCacheLookup, LowerCheckInputs,
                LowerConstant, LowerDealloc, LowerDraw, LowerFail, LowerInput,
                LowerInputSize, LowerLaunch, LowerOutput, LowerReduceStart,
-               LowerReduceWait, LowerStamp>(converter, symbols);
+               LowerReduceWait, LowerTimestamp>(converter, symbols);
   populateScratchToLLVMPatterns(converter, patterns);
 }
 

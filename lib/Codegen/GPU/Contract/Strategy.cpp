@@ -159,9 +159,9 @@ static TileAttr selectTile(ContractOp op, const Problem &problem,
   return best;
 }
 
-TileAttr selectTile(ContractOp op, int64_t alike) {
+TileAttr selectTile(ContractOp op, int64_t numIdentical) {
   double time;
-  return selectTile(op, Problem::get(op), alike, time);
+  return selectTile(op, Problem::get(op), numIdentical, time);
 }
 
 int64_t selectSplits(ContractOp op) {
