@@ -112,12 +112,12 @@ NO_NOUN = re.compile(r"(?<!there )(?<!There )\bis no (?!longer\b)")
 # Names that have been replaced, and their replacements.
 RETIRED = {
     "IdleTaps": "OutOfBoundsPositions",
-    "ShadowPlaces": "WorkingCopySlots",
+    "ShadowPlaces": "PlaceWorkingCopies",
     "ShadowWeights": "WorkingCopies",
     "Shipments?": "FusedCollective",
     "TypeSlots?": "FloatTypeVariable",
     "WeightSlots?": "WeightOperandRole",
-    "beOneOfMany": "shareProcessors",
+    "beOneOfMany": "configureRank",
     "gatherRanges": "allGather",
     "makeConjunctions": "allReduceAnd",
     "makeMeans": "allReduce",
