@@ -266,13 +266,13 @@ static constexpr Rule rows[] = {
 /// The initial state of a recurrent operator, operand `operand`: as wide as the
 /// recurrence weights, operand 2, and unless batches come first, with a part for
 /// each of their directions and the batch of operand 0.
-static constexpr SizeRule width(StringLiteral op, uint8_t operand) {
+static constexpr SizeRule widthOf(StringLiteral op, uint8_t operand) {
   return {op, operand, 2, 2, 2};
 }
-static constexpr SizeRule directions(StringLiteral op, uint8_t operand) {
+static constexpr SizeRule directionsOf(StringLiteral op, uint8_t operand) {
   return {op, operand, 0, 2, 0, "", 1, 1, "layout"};
 }
-static constexpr SizeRule batch(StringLiteral op, uint8_t operand) {
+static constexpr SizeRule batchOf(StringLiteral op, uint8_t operand) {
   return {op, operand, 1, 0, 1, "", 1, 1, "layout"};
 }
 
@@ -294,9 +294,9 @@ static constexpr SizeRule sizes[] = {
     {"GRU", 3, 1, 2, 1, "", 1, 2},
     {"GRU", 3, 0, 2, 0},
     {"GRU", 4, 0, 0, 1, "", 1, 1, "layout"},
-    width("GRU", 5),
-    directions("GRU", 5),
-    batch("GRU", 5),
+    widthOf("GRU", 5),
+    directionsOf("GRU", 5),
+    batchOf("GRU", 5),
     {"GroupNormalization", 0, 1, 1, 0, "", 21},
     {"GroupNormalization", 0, 1, 2, 0, "", 21},
     {"InstanceNormalization", 0, 1, 1, 0},
@@ -308,12 +308,12 @@ static constexpr SizeRule sizes[] = {
     {"LSTM", 3, 1, 2, 1, "", 1, 2},
     {"LSTM", 3, 0, 2, 0},
     {"LSTM", 4, 0, 0, 1, "", 1, 1, "layout"},
-    width("LSTM", 5),
-    directions("LSTM", 5),
-    batch("LSTM", 5),
-    width("LSTM", 6),
-    directions("LSTM", 6),
-    batch("LSTM", 6),
+    widthOf("LSTM", 5),
+    directionsOf("LSTM", 5),
+    batchOf("LSTM", 5),
+    widthOf("LSTM", 6),
+    directionsOf("LSTM", 6),
+    batchOf("LSTM", 6),
     {"LSTM", 7, 0, 2, 0},
     {"LSTM", 7, 1, 2, 2, "", 1, 3},
     {"QLinearConv", 0, 1, 3, 1, "group"},
@@ -325,9 +325,9 @@ static constexpr SizeRule sizes[] = {
     {"RNN", 3, 1, 2, 1, "", 1, 2},
     {"RNN", 3, 0, 2, 0},
     {"RNN", 4, 0, 0, 1, "", 1, 1, "layout"},
-    width("RNN", 5),
-    directions("RNN", 5),
-    batch("RNN", 5),
+    widthOf("RNN", 5),
+    directionsOf("RNN", 5),
+    batchOf("RNN", 5),
 };
 
 using Operand = OperandRule;
