@@ -198,8 +198,8 @@ def MP_AllReduceOp : MP_Op<"all_reduce", [AttrSizedOperandSegments]> {
   let description = [{
     Of data-parallel training, where each rank runs the step on a batch of its
     own: the mean of gradients and losses, summed up in the order of the ranks;
-    of a flag, whether it is true on all. Reductions of one `bucket` are
-    sent together; it has `members` of them. All ranks come to the same reductions in
+    of a flag, whether it is true on all. Reductions of one `bucket` are sent
+    together; it has `members` of them. All ranks come to the same reductions in
     the same order. With one rank the result is the value; so it is where
     `condition`, which is the same on all ranks, is false. The result's type may
     say more sizes than the value's.
