@@ -132,8 +132,8 @@ def Runtime_TimestampOp : Runtime_Op<"stamp", [MemoryEffects<[MemWrite]>]> {
   let summary = "keeps the time at which a kernel has ended";
   let description = [{
     Of the thread that called the model. Kernels end in the order of their
-    numbers; timestamp 0 is the model's begin. Only in code that runs in the process
-    that compiled it, for `mp-run bench --profile`.
+    numbers; timestamp 0 is the model's begin. Only in code that runs in the
+    process that compiled it, for `mp-run bench --profile`.
 
     `runtime.stamp 3`
   }];
