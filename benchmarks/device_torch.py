@@ -18,7 +18,7 @@ import json
 import statistics
 import time
 
-MOST_CALLS = 1000
+MAX_CALLS = 1000
 
 
 def make_batch(spec, device):
@@ -100,7 +100,7 @@ def measure(step, seconds):
     for _ in range(3):
         step()
     times, end = [], time.perf_counter() + seconds
-    while len(times) < 3 or (time.perf_counter() < end and len(times) < MOST_CALLS):
+    while len(times) < 3 or (time.perf_counter() < end and len(times) < MAX_CALLS):
         start = time.perf_counter()
         step()
         times.append(time.perf_counter() - start)

@@ -22,7 +22,7 @@ CACHE = pathlib.Path(
 )
 # A pause in which busy-waiting threads of the last block end.
 PAUSE_SECONDS = 0.05
-LEAST_CALLS, MOST_CALLS = 3, 10000
+MIN_CALLS, MAX_CALLS = 3, 10000
 
 
 class Failure(Exception):
@@ -57,7 +57,7 @@ class Engine:
                 self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=log, text=True,
             )
-        return statistics.median(self.run(LEAST_CALLS, 1))
+        return statistics.median(self.run(MIN_CALLS, 1))
 
     def run(self, calls, warmup):
         """Seconds of each of `calls` calls."""
@@ -92,7 +92,7 @@ class Engine:
         """Decide on blocks of about `seconds`; a call takes `one`."""
         self.warmup = 3 if one < 0.2 else 1
         calls = int(seconds / max(one, 1e-7))
-        self.calls = min(max(calls, LEAST_CALLS), MOST_CALLS)
+        self.calls = min(max(calls, MIN_CALLS), MAX_CALLS)
 
     @property
     def times(self):

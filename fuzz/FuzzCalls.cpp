@@ -147,7 +147,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What bytes mean
+// The meaning of bytes
 //===----------------------------------------------------------------------===//
 
 unsigned Calls::next(unsigned bound) {
@@ -282,7 +282,8 @@ void Calls::useModel() {
   mp_opt_report_destroy(report);
 }
 
-/// Of any type, rank and length; their memory is as long as they say.
+/// Makes arrays of any type, rank and length; their memory is as long as they
+/// say.
 std::vector<mp_opt_array> Calls::makeArrays() {
   static constexpr int64_t some[] = {0, 1,  2,         4,
                                      8, -1, INT64_MAX, int64_t(1) << 32};

@@ -29,7 +29,7 @@ static size_t store(const ::onnx::ModelProto &model, uint8_t *data,
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,
                                           size_t maxSize, unsigned seed) {
   ::onnx::ModelProto model;
-  // What is no model any more starts anew.
+  // Bytes that are not a model any more are replaced by an empty model.
   if (!model.ParsePartialFromArray(data, int(size)))
     model.Clear();
   Random random(seed);

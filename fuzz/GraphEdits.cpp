@@ -100,7 +100,7 @@ void ModelMutator::editOpsets() {
 /// Calls of each other, of themselves, and more of them at every level.
 void ModelMutator::editFunctions() {
   if (model.functions().empty() || random.oneIn(3)) {
-    // Where each calls the next twice, every level doubles the work.
+    // Every level doubles the work if each calls the next twice.
     uint64_t calls = 1 + random.below(2);
     uint64_t count = 1 + random.below(calls == 1 || random.oneIn(400) ? 40 : 6);
     bool recursive = random.oneIn(3);

@@ -39,7 +39,7 @@ namespace mp::fuzz {
 
 /// Contexts intern what they see; they are renewed before that is much.
 static constexpr unsigned inputsPerContext = 100;
-/// What a model of this folder may refer to, and what is written beside it.
+/// The data file in the folder of the models; they may refer to it.
 static constexpr llvm::StringLiteral dataFile = "weights.bin";
 
 void fail(const llvm::Twine &message) {
@@ -179,7 +179,8 @@ template <typename Nodes> static bool areSorted(const Nodes &nodes) {
   return true;
 }
 
-/// What is written as it was read: as protobuf writes it, nodes in order.
+/// True if the model is written as it was read: it is in protobuf's own form,
+/// with its nodes in order.
 static bool isCanonical(StringRef bytes) {
   ::onnx::ModelProto model;
   std::string again;

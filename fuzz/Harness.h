@@ -69,7 +69,7 @@ private:
   unsigned errors = 0;
   bool verifying = false;
   std::string firstError;
-  /// Where models pretend to be; it holds one data file.
+  /// The folder in which models pretend to be; it holds one data file.
   std::string folder;
 };
 

@@ -122,7 +122,7 @@ void ModelMutator::editVersion() {
   model.set_ir_version(version);
 }
 
-/// What training_info binds.
+/// Edits the bindings of training_info.
 void ModelMutator::editBindings() {
   if (model.training_info().empty()) {
     if (random.oneIn(8))

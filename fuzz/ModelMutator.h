@@ -72,7 +72,7 @@ private:
 
   ::onnx::ModelProto &model;
   Random &random;
-  /// What there is to edit; collected anew for every edit.
+  /// The parts of the model that can be edited; collected anew for every edit.
   std::vector<Graph *> graphs;
   std::vector<Node *> nodes;
   std::vector<::onnx::TensorProto *> tensors;

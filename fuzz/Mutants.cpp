@@ -44,7 +44,7 @@ static constexpr size_t maxBytes = 1 << 16;
 static constexpr unsigned maxSeconds = 30;
 
 //===----------------------------------------------------------------------===//
-// What is being run, for the case that it does not end well
+// The current run, for the case that it does not end well
 //===----------------------------------------------------------------------===//
 
 static std::string currentInput, currentName;
@@ -116,7 +116,7 @@ private:
 
   const Options &options;
   Seeds seeds;
-  /// What mutants are made of: thousands of them are.
+  /// The seeds from which thousands of mutants are made.
   std::vector<const std::string *> quick;
   Harness harness;
   uint64_t replayed = 0, structured = 0, bytes = 0, texts = 0, accepted = 0,

@@ -43,7 +43,7 @@ date=$(sed -n 's/^set(MPOPT_DATE \(.*\))$/\1/p' "$root/cmake/MPOptShell.cmake")
 architecture=$(dpkg --print-architecture)
 maintainer="${DEBFULLNAME:-The authors of mp-opt} \
 <${DEBEMAIL:-mp-opt@localhost.localdomain}>"
-# The time stamp of all files in the package.
+# The timestamp of all files in the package.
 SOURCE_DATE_EPOCH=$(date -u -d "$date" +%s)
 export SOURCE_DATE_EPOCH
 umask 022

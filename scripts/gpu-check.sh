@@ -82,7 +82,7 @@ if [[ $is_make || (! $is_run && $root && ! -e $kit/entries.list) ]]; then
   make_kit
   [[ ! $is_make || $is_run ]] || exit 0
 fi
-[[ -e $kit/entries.list ]] || fail_usage "$kit is no kit, or not a whole one"
+[[ -e $kit/entries.list ]] || fail_usage "$kit is not a kit, or not a whole one"
 
 # Query the driver's device, or exit with the reason why nothing can run.
 cd "$kit"

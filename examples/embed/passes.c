@@ -27,7 +27,7 @@ static void print(MlirStringRef text, void *user) {
   fwrite(text.data, 1, text.length, (FILE *)user);
 }
 
-/* What import and passes have to say. */
+/* Prints the diagnostics of import and passes. */
 static MlirLogicalResult say(MlirDiagnostic diagnostic, void *user) {
   static const char *const kinds[] = {"error", "warning", "note", "remark"};
   fprintf((FILE *)user, "%s: ",

@@ -121,7 +121,7 @@ static void printTotals(raw_ostream &os, const DeviceEstimate &estimate) {
 
 void DeviceEstimate::print(raw_ostream &os) const {
   // Limit the table to the longest kernels.
-  constexpr size_t mostKernels = 10;
+  constexpr size_t maxKernels = 10;
   printTotals(os, *this);
   printHead(os, "kind");
   os << "\n";
@@ -134,12 +134,12 @@ void DeviceEstimate::print(raw_ostream &os) const {
   std::vector<KernelRow> rows = addUpKernels(*this);
   printHead(os, "kernel");
   os << "  first node\n";
-  for (const KernelRow &row : ArrayRef(rows).take_front(mostKernels)) {
+  for (const KernelRow &row : ArrayRef(rows).take_front(maxKernels)) {
     printCost(os, row.name, row.cost, cost.total.seconds);
     os << (row.node.empty() ? "" : "  ") << escapeText(row.node) << "\n";
   }
-  if (rows.size() > mostKernels)
-    os << "and " << rows.size() - mostKernels << " more (--json has all)\n";
+  if (rows.size() > maxKernels)
+    os << "and " << rows.size() - maxKernels << " more (--json has all)\n";
 }
 
 //===----------------------------------------------------------------------===//

@@ -39,8 +39,8 @@ static constexpr Signature signatures[] = {
      "7zXZ",
      "an xz archive: unpack it first"},
     {0, "BZh9", "a bzip2 archive: unpack it first"},
-    {0, "GGUF", "a GGUF file, which is no ONNX model"},
-    {4, "TFL3", "a TensorFlow Lite model, which is no ONNX model"},
+    {0, "GGUF", "a GGUF file, which is not an ONNX model"},
+    {4, "TFL3", "a TensorFlow Lite model, which is not an ONNX model"},
     {4, "ORTM",
      "a model in onnxruntime's own format (.ort): take the .onnx file that it "
      "was made from"},
@@ -50,7 +50,7 @@ static constexpr Signature signatures[] = {
      "a compiled program or library"},
     {0, "version https://git-lfs.github.com/spec/",
      "a Git LFS pointer in place of the file: 'git lfs pull' fetches it"},
-    {0, "<?xml", "XML, which is no ONNX model"},
+    {0, "<?xml", "XML, which is not an ONNX model"},
 };
 
 /// Recognizes an archive by the name of its first file.
@@ -119,14 +119,14 @@ bool beginsLikeMLIR(StringRef text) {
 }
 
 std::string describeText(StringRef text) {
-  constexpr size_t mostShown = 40;
+  constexpr size_t maxShown = 40;
   StringRef line = text.ltrim().split('\n').first.rtrim();
   // Other characters might be control sequences of a terminal.
   std::string shown;
-  for (char c : line.take_front(mostShown))
+  for (char c : line.take_front(maxShown))
     shown += isPrint(c) ? c : '?';
   return "text that begins with '" + shown +
-         (line.size() > mostShown ? "...'" : "'");
+         (line.size() > maxShown ? "...'" : "'");
 }
 
 } // namespace mp

@@ -149,9 +149,9 @@ std::string FormAdvice::moveAxes() const {
       moved.push_back(sizes[axis]);
     if (!fits(moved))
       continue;
-    auto texts = llvm::map_range(
+    auto strings = llvm::map_range(
         order, [](size_t axis) { return std::to_string(axis); });
-    return name + ".transpose(" + join(texts, ", ") + ") moves its channels";
+    return name + ".transpose(" + join(strings, ", ") + ") moves its channels";
   }
   return "";
 }

@@ -41,7 +41,7 @@ void registerModelDialects(DialectRegistry &registry) {
 }
 
 namespace {
-/// Records the texts of errors during its lifetime. Outer handlers still
+/// Records the messages of errors during its lifetime. Outer handlers still
 /// receive them.
 class ErrorRecorder {
 public:

@@ -102,7 +102,7 @@ bool isOutside(ArrayRef<OutputDifference> differences) {
 static std::string describeOutside(const OutputDifference &difference) {
   const Difference &numbers = difference.numbers;
   if (difference.isAgainstOwn)
-    return "beside fp32, which is off itself by " +
+    return "compared with fp32, which is off itself by " +
            formatPercent(*difference.ownError);
   if (!difference.otherSizes.empty())
     return "is " + difference.otherSizes;

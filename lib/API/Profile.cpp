@@ -197,7 +197,7 @@ static void printTime(raw_ostream &os, StringRef title, const KernelTime &time,
 
 void Profile::print(raw_ostream &os) const {
   // Limit the table to the longest kernels.
-  constexpr size_t mostKernels = 20;
+  constexpr size_t maxKernels = 20;
   double total = getTotal();
   auto row = [&](StringRef title, const Twine &value) {
     os << pad(title, 26) << value << "\n";
@@ -225,7 +225,7 @@ void Profile::print(raw_ostream &os) const {
   printHead(os, "kernel");
   os << "  nodes\n";
   std::vector<size_t> order = sortKernels(times);
-  for (size_t index : ArrayRef(order).take_front(mostKernels)) {
+  for (size_t index : ArrayRef(order).take_front(maxKernels)) {
     const KernelWork &kernel = kernels[index];
     printTime(os, getWorkKind(kernel), times[index], total);
     os << (kernel.nodes.empty() ? "" : "  ")
@@ -234,8 +234,8 @@ void Profile::print(raw_ostream &os) const {
       os << " and " << kernel.nodes.size() - 1 << " more";
     os << "\n";
   }
-  if (order.size() > mostKernels)
-    os << "and " << order.size() - mostKernels << " more (--json has all)\n";
+  if (order.size() > maxKernels)
+    os << "and " << order.size() - maxKernels << " more (--json has all)\n";
 }
 
 //===----------------------------------------------------------------------===//
@@ -254,10 +254,10 @@ static void addFields(json::OStream &json, const KernelTime &time) {
   add("roofline", divide(time.bound, time.seconds));
 }
 
-static void addTexts(json::OStream &json, StringRef name,
-                     ArrayRef<std::string> texts) {
+static void addStrings(json::OStream &json, StringRef name,
+                       ArrayRef<std::string> strings) {
   json.attributeArray(name, [&] {
-    for (const std::string &text : texts)
+    for (const std::string &text : strings)
       json.value(json::fixUTF8(text));
   });
 }
@@ -293,7 +293,7 @@ void Profile::printJSON(raw_ostream &os) const {
         json.object([&, &kernel = kernel, &time = time] {
           json.attribute("kind", getWorkKind(kernel));
           json.attribute("phase", getPartOfStep(kernel));
-          addTexts(json, "nodes", kernel.nodes);
+          addStrings(json, "nodes", kernel.nodes);
           json.attribute("read_bytes", kernel.work.readBytes);
           json.attribute("written_bytes", kernel.work.writtenBytes);
           addFields(json, time);
@@ -326,7 +326,7 @@ void Profile::printTrace(raw_ostream &os) const {
           json.attribute("ts", getTime(index));
           json.attribute("dur", getTime(index + 1) - getTime(index));
           json.attributeObject("args", [&] {
-            addTexts(json, "nodes", kernel.nodes);
+            addStrings(json, "nodes", kernel.nodes);
             addFields(json, times[index]);
           });
         });

@@ -150,12 +150,12 @@ findUnexplained(ComparedModel &model, const StringMap<Tensor> &expected,
 Error ReferenceComparison::setBounds(ComparedModel &model) {
   StringMap<double> explained, floats = measureFloats();
   bool isTF32 = options.compile.fp32Products == FP32Products::TF32;
-  double mostOfFloats =
+  double maxFloatError =
       isTF32 ? std::numeric_limits<double>::infinity() : bearableFloat;
   if (model.roundings.empty()) {
     for (const auto &entry : floats)
       explained[entry.getKey()] =
-          std::min(getExplained(entry.second), mostOfFloats);
+          std::min(getExplained(entry.second), maxFloatError);
   } else if (own.numScales && !model.isReference) {
     auto measured = measureRounding();
     if (!measured)
@@ -163,7 +163,7 @@ Error ReferenceComparison::setBounds(ComparedModel &model) {
     explained = std::move(*measured);
     for (auto &entry : explained)
       entry.second +=
-          std::min(margin * floats.lookup(entry.getKey()), mostOfFloats);
+          std::min(margin * floats.lookup(entry.getKey()), maxFloatError);
   }
   if (!model.isReference)
     model.unexplained = findUnexplained(model, reference.inner, explained);
@@ -173,7 +173,7 @@ Error ReferenceComparison::setBounds(ComparedModel &model) {
       bound.explained = known->second;
     RoundingDepth depth = model.depths.lookup(output.name);
     bound.bearable = depth.depth ? bearableGain * depth.getError() + floatNoise
-                                 : mostOfFloats;
+                                 : maxFloatError;
     // Noise moves elements across an edge in proportion to its size, and the
     // root mean square of the effect grows with the square root of that.
     if (model.discrete && depth.depth)
@@ -197,13 +197,13 @@ Error ReferenceComparison::compareToOwn(ComparedModel &model) {
       mp::compareOutputs(*wide, *exact, /*isPositional=*/false, Tolerance());
   if (!compared)
     return compared.takeError();
-  for (auto [output, beside] : llvm::zip(model.differences, *compared)) {
-    beside.bound = output.bound;
+  for (auto [output, comparison] : llvm::zip(model.differences, *compared)) {
+    comparison.bound = output.bound;
     if (model.isReference || !output.ownError || !output.isOutside() ||
-        !output.otherSizes.empty() || beside.numbers.isEmpty() ||
-        beside.isOutside())
+        !output.otherSizes.empty() || comparison.numbers.isEmpty() ||
+        comparison.isOutside())
       continue;
-    output.numbers = beside.numbers;
+    output.numbers = comparison.numbers;
     output.isAgainstOwn = true;
   }
   return Error::success();

@@ -44,8 +44,8 @@ static Error checkRows(const ModelValue &input, const Tensor &tensor,
 
 /// Warns of special numbers that would hide differences.
 static void warnOfSpecials(const ModelValue &input, const Tensor &tensor,
-                           StringRef path, const MessageFn &say) {
-  if (!say || isFinite(tensor))
+                           StringRef path, const MessageFn &onMessage) {
+  if (!onMessage || isFinite(tensor))
     return;
   TensorRange range(tensor);
   std::vector<double> elements = tensor.toDoubles();
@@ -61,11 +61,11 @@ static void warnOfSpecials(const ModelValue &input, const Tensor &tensor,
   if (range.infinities)
     found += (found.empty() ? "" : " and ") + std::to_string(range.infinities) +
              " infinite";
-  say(path, mlir::DiagnosticSeverity::Warning,
-      "input '" + input.name + "' has " + found + " of " + Twine(range.count) +
-          " elements, the first in row " +
-          Twine((first - elements.begin()) / perRow) +
-          ": what they reach cannot be compared");
+  onMessage(path, mlir::DiagnosticSeverity::Warning,
+            "input '" + input.name + "' has " + found + " of " +
+                Twine(range.count) + " elements, the first in row " +
+                Twine((first - elements.begin()) / perRow) +
+                ": what they reach cannot be compared");
 }
 
 /// Reads the data by input name, random numbers included. All models receive

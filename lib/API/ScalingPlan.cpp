@@ -170,11 +170,11 @@ static Expected<BucketTime> readBucket(const json::Value &value,
                                        double stepSeconds) {
   const json::Object *object = value.getAsObject();
   if (!object)
-    return createStringError("it is no object");
+    return createStringError("it is not an object");
   std::optional<double> bytes = object->getNumber("bytes"),
                         ready = object->getNumber("ready");
-  constexpr double mostBytes = 1e15;
-  if (!bytes || !(*bytes > 0) || !(*bytes <= mostBytes))
+  constexpr double maxBytes = 1e15;
+  if (!bytes || !(*bytes > 0) || !(*bytes <= maxBytes))
     return createStringError("expected 'bytes', a number above 0");
   if (!ready || !(*ready >= 0) || !(*ready <= stepSeconds))
     return createStringError(
@@ -249,12 +249,12 @@ ScaledStep scale(const MeasuredStep &step, const Network &network,
   llvm::stable_sort(events, [](const Event &one, const Event &other) {
     return one.time < other.time;
   });
-  scaled.travels.resize(step.buckets.size());
+  scaled.transfers.resize(step.buckets.size());
   // Each wait shifts all later events.
   double shift = 0, free = 0, sent = 0;
   for (const Event &event : events) {
     double now = event.time + shift;
-    auto &[begin, end] = scaled.travels[event.bucket];
+    auto &[begin, end] = scaled.transfers[event.bucket];
     if (event.isNeed) {
       shift += std::max(0.0, end - now);
       continue;
@@ -296,8 +296,8 @@ ScalingPlan planScaling(MeasuredStep step, const Network &network,
       plan.steps.push_back(scale(plan.step, network, wanted, jitter));
   constexpr unsigned most = 1 << 16;
   constexpr double least = 0.9;
-  for (auto [isWireBF16, found] :
-       {std::pair(false, &plan.mostF32), std::pair(true, &plan.mostBF16)})
+  for (auto [isWireBF16, found] : {std::pair(false, &plan.maxRanksF32),
+                                   std::pair(true, &plan.maxRanksBF16)})
     for (unsigned count = 2; count <= most; count *= 2) {
       if (scale(plan.step, network, {count, isWireBF16}, jitter).efficiency <
           least)
@@ -343,12 +343,13 @@ void ScalingPlan::print(raw_ostream &os) const {
   const ScaledStep &first = steps.front();
   os << "\nwith " << first.of.ranks << " ranks, in fp32:\n"
      << "  bucket        MB   ready ms   start ms     end ms   needed ms\n";
-  for (auto [bucket, travel] : llvm::zip(step.buckets, first.travels))
+  for (auto [bucket, transfer] : llvm::zip(step.buckets, first.transfers))
     os << format("%8d %9.4g %10.4g %10.4g %10.4g %11.4g\n", bucket.number,
                  double(bucket.bytes) * 1e-6, bucket.ready * 1e3,
-                 travel.first * 1e3, travel.second * 1e3, bucket.needed * 1e3);
-  os << "\n90 % efficiency up to " << mostF32 << " ranks in fp32, " << mostBF16
-     << " in bf16\n";
+                 transfer.first * 1e3, transfer.second * 1e3,
+                 bucket.needed * 1e3);
+  os << "\n90 % efficiency up to " << maxRanksF32 << " ranks in fp32, "
+     << maxRanksBF16 << " in bf16\n";
 }
 
 void ScalingPlan::printJSON(raw_ostream &os) const {
@@ -381,8 +382,8 @@ void ScalingPlan::printJSON(raw_ostream &os) const {
           json.attribute("efficiency", scaled.efficiency);
         });
     });
-    json.attribute("ranks_at_90_percent_fp32", mostF32);
-    json.attribute("ranks_at_90_percent_bf16", mostBF16);
+    json.attribute("ranks_at_90_percent_fp32", maxRanksF32);
+    json.attribute("ranks_at_90_percent_bf16", maxRanksBF16);
   });
   os << "\n";
 }

@@ -42,7 +42,7 @@ Error StepProgram::start(Model &model) {
   }
   if (!loss || states.empty())
     return createStringError(model.getName() +
-                             ": it is no training step, as mp-opt --train "
+                             ": it is not a training step, as mp-opt --train "
                              "makes it: it has no output NAME_new for an "
                              "input NAME");
   lossOutput = *loss;

@@ -76,7 +76,7 @@ Expected<std::unique_ptr<Trainer>> Trainer::create(std::unique_ptr<Model> model,
           Twine(options.ranks->getSize()) +
           ": mp-opt --train --distribute makes a step that does; --ranks=1 "
           "trains alone");
-    beOneOfMany(options);
+    configureRank(options);
   }
   CheckpointLock lock;
   if (Error failed = takeFolder(options, lock))
@@ -90,7 +90,7 @@ Expected<std::unique_ptr<Trainer>> Trainer::create(std::unique_ptr<Model> model,
   trainer->lock = std::move(lock);
   trainer->dataPath = data.path;
   trainer->dataVersion = data.version;
-  trainer->say(data.path, trainer->batches.getRemarks());
+  trainer->report(data.path, trainer->batches.getRemarks());
   for (auto next :
        {&Trainer::readData, &Trainer::readCheckpoint, &Trainer::makeEvaluation,
         &Trainer::compile, &Trainer::findRate, &Trainer::checkAverages,
@@ -108,7 +108,7 @@ Error Trainer::makeEvaluation() {
   if (!created)
     return created.takeError();
   evaluation = std::move(*created);
-  say(options.validation->path, evaluation->getRemarks());
+  report(options.validation->path, evaluation->getRemarks());
   return Error::success();
 }
 
@@ -136,7 +136,7 @@ Error Trainer::compile() {
   return Error::success();
 }
 
-void Trainer::say(const Twine &what, const DataRemarks &remarks) const {
+void Trainer::report(const Twine &what, const DataRemarks &remarks) const {
   std::string prefix = what.str();
   prefix += prefix.empty() ? "" : ": ";
   for (const std::string &text : remarks.warnings)

@@ -60,9 +60,10 @@ Error Trainer::judgeLoss() {
   if (!isVoid || hasWarnedOfVoid || !options.onWarning)
     return Error::success();
   hasWarnedOfVoid = true;
-  options.onWarning("the loss of step " + Twine(step) +
-                    " is no number, but all states are, as where no label of "
-                    "a batch counts: such losses are left out of the means");
+  options.onWarning(
+      "the loss of step " + Twine(step) +
+      " is not a number, but all states are, as where no label of "
+      "a batch counts: such losses are left out of the means");
   return Error::success();
 }
 

@@ -30,7 +30,7 @@ namespace mp {
 
 static constexpr uint64_t stepsBetweenChecks = 100;
 
-void Trainer::beOneOfMany(TrainerOptions &options) {
+void Trainer::configureRank(TrainerOptions &options) {
   options.batches.ranks = uint64_t(options.ranks->getSize());
   options.batches.rank = uint64_t(options.ranks->getRank());
   if (options.ranks->getRank() == 0)
@@ -79,21 +79,21 @@ DataAttributes Trainer::describeRun() {
 }
 
 /// Gathers one text of each rank.
-static Expected<std::vector<std::string>> gatherTexts(Ranks &ranks,
-                                                      StringRef own) {
-  auto sizes = ranks.gatherNumbers(uint64_t(own.size()));
+static Expected<std::vector<std::string>> gatherStrings(ProcessGroup &ranks,
+                                                        StringRef own) {
+  auto sizes = ranks.allGatherNumbers(uint64_t(own.size()));
   if (!sizes)
     return sizes.takeError();
   uint64_t most = std::max<uint64_t>(*llvm::max_element(*sizes), 1);
   std::vector<char> padded(own.begin(), own.end());
   padded.resize(most);
-  auto bytes = ranks.gather(padded);
+  auto bytes = ranks.allGather(padded);
   if (!bytes)
     return bytes.takeError();
-  std::vector<std::string> texts;
+  std::vector<std::string> strings;
   for (auto [rank, size] : llvm::enumerate(*sizes))
-    texts.emplace_back(bytes->data() + rank * most, size_t(size));
-  return texts;
+    strings.emplace_back(bytes->data() + rank * most, size_t(size));
+  return strings;
 }
 
 /// Splits a text into lines, each of which begins with a name.
@@ -107,11 +107,11 @@ Error Trainer::compareRuns() {
   std::string own;
   for (const auto &[name, value] : describeRun())
     own += name + " = " + value + "\n";
-  auto texts = gatherTexts(*options.ranks, own);
-  if (!texts)
-    return texts.takeError();
-  SmallVector<StringRef> first = split(texts->front());
-  for (auto [rank, text] : llvm::enumerate(*texts)) {
+  auto strings = gatherStrings(*options.ranks, own);
+  if (!strings)
+    return strings.takeError();
+  SmallVector<StringRef> first = split(strings->front());
+  for (auto [rank, text] : llvm::enumerate(*strings)) {
     SmallVector<StringRef> lines = split(text);
     for (StringRef line : lines)
       if (!llvm::is_contained(first, line)) {
@@ -222,12 +222,12 @@ Error Trainer::compareStates() {
   ArrayRef<char> bytes(reinterpret_cast<const char *>(own.data()),
                        own.size() * sizeof(uint64_t));
   // First compare a single hash of all states.
-  auto sums = options.ranks->gatherNumbers(hash(bytes.data(), bytes.size()));
+  auto sums = options.ranks->allGatherNumbers(hash(bytes.data(), bytes.size()));
   if (!sums)
     return sums.takeError();
   if (llvm::all_equal(*sums))
     return Error::success();
-  auto all = options.ranks->gather(bytes);
+  auto all = options.ranks->allGather(bytes);
   if (!all)
     return all.takeError();
   for (size_t place = 0; place < own.size(); ++place)
@@ -283,7 +283,7 @@ Expected<bool> Trainer::agreeOnStop(bool isStopped) {
   if (!options.ranks)
     return isStopped;
   flipForTest();
-  auto all = options.ranks->gatherNumbers(char(isStopped));
+  auto all = options.ranks->allGatherNumbers(char(isStopped));
   if (!all)
     return all.takeError();
   isStopped = llvm::is_contained(*all, char(true));

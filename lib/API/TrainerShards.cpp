@@ -40,7 +40,7 @@ Error Trainer::shardStates() {
       model->getName() +
       ": --shard=optimizer: it has no state of an optimizer that ranks could "
       "share: expected parameters of " +
-      Twine(settings.leastElements) +
+      Twine(settings.minElements) +
       " elements or more, with states, that are updated element by element");
 }
 
@@ -143,7 +143,7 @@ Error Trainer::shareRange(unsigned input) {
 /// Gathers a state on rank 0, chunk by chunk, since the other ranks have no
 /// memory for whole states.
 Error Trainer::gatherShard(unsigned input, const ShardedState &shard) {
-  constexpr uint64_t mostElements = 1 << 18;
+  constexpr uint64_t maxElements = 1 << 18;
   const Tensor &own = compiled->getValues()[input];
   uint64_t numRanks = options.batches.ranks, total = 1;
   for (int64_t size : shard.sizes)
@@ -164,13 +164,13 @@ Error Trainer::gatherShard(unsigned input, const ShardedState &shard) {
   }
   // The sizes of ranges differ by at most one element.
   uint64_t longest = (total + numRanks - 1) / numRanks;
-  for (uint64_t from = 0; from < longest; from += mostElements) {
-    uint64_t size = std::min(mostElements, longest - from);
+  for (uint64_t from = 0; from < longest; from += maxElements) {
+    uint64_t size = std::min(maxElements, longest - from);
     std::vector<char> piece(size * width);
     if (from < count)
       std::memcpy(piece.data(), data + from * width,
                   std::min(size, count - from) * width);
-    auto all = options.ranks->gather(piece);
+    auto all = options.ranks->allGather(piece);
     if (!all)
       return all.takeError();
     for (uint64_t rank = 0; whole && rank < numRanks; ++rank) {

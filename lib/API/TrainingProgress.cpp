@@ -64,8 +64,8 @@ bool TrainingProgress::isLineDue(const StepRecord &record) const {
     return record.step % std::max<uint64_t>(options.steps / 10, 1) == 0 ||
            record.validation;
   // Print a line per epoch above the bar, unless there are too many epochs.
-  constexpr uint64_t mostLines = 100;
-  uint64_t every = divideCeil(getEpochs(), mostLines);
+  constexpr uint64_t maxLines = 100;
+  uint64_t every = divideCeil(getEpochs(), maxLines);
   return isEpochEnd(record) && (record.epoch + 1) % every == 0;
 }
 

@@ -27,8 +27,9 @@ Expected<TrainingStep> TrainingStep::find(Model &model,
     outputs.insert(name);
   if (!outputs.contains(lossName))
     return createStringError(
-        model.getName() + ": it is no training step, since it has no output '" +
-        lossName + "'; mp-opt " + sys::path::filename(model.getName()) +
+        model.getName() +
+        ": it is not a training step, since it has no output '" + lossName +
+        "'; mp-opt " + sys::path::filename(model.getName()) +
         " --train --loss=... -o step.onnx makes one");
   TrainingStep step;
   for (const ModelValue &input : *inputs)

@@ -66,7 +66,7 @@ static std::string countOutputs(ArrayRef<OutputDifference> outputs,
          (count == 1 ? "is" : "are");
 }
 
-static constexpr double leastFloat16 = 0x1p-24;
+static constexpr double smallestFloat16 = 0x1p-24;
 
 /// Explains why the worst output is refused.
 static std::string describeFault(const OutputDifference &output,
@@ -94,7 +94,7 @@ static std::string describeFault(const OutputDifference &output,
   if (!integers.empty())
     return text + integers;
   StringRef precision = getPrecision(model);
-  if (precision == "fp16" && numbers.maxAbs <= leastFloat16)
+  if (precision == "fp16" && numbers.maxAbs <= smallestFloat16)
     return text + "; no difference is greater than the least number of fp16, "
                   "6e-08: the values are too small for it, or these data are";
   if (numbers.getError() <= output.bound->explained)
@@ -132,8 +132,8 @@ static std::string describeSuccess(const OutputDifference &worst,
   else
     text += "what rounding to " + precision.str() + " explains";
   if (worst.isAgainstOwn)
-    text += ", beside fp32, which itself is " + formatPercent(*worst.ownError) +
-            " off float64";
+    text += ", compared with fp32, which itself is " +
+            formatPercent(*worst.ownError) + " off float64";
   text += outputs.size() == 1 ? " (" : " (worst: '" + worst.name + "' ";
   return text + "off by " + error +
          (isWished ? ")" : ", " + allowed + " allowed)") +

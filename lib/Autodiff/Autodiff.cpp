@@ -206,10 +206,10 @@ LogicalResult Differentiator::reportMissingRule(Operation *node) {
   for (auto &[value, gradient] : request.seeds)
     if (Operation *definer = value.getDefiningOp())
       ends.insert(definer);
-  std::vector<Operation *> behind = findPath(
+  std::vector<Operation *> after = findPath(
       llvm::to_vector_of<Value>(node->getResults()),
       [&](Operation *op) { return ends.contains(op); }, request.block);
-  before.insert(before.end(), behind.begin(), behind.end());
+  before.insert(before.end(), after.begin(), after.end());
   // The middle of a long path is not informative.
   constexpr size_t most = 12;
   std::string text;

@@ -101,11 +101,11 @@ Value matchLabels(NodeBuilder &b, const CrossEntropy &loss) {
   int64_t axis = getClassAxis(loss);
   int64_t rank = *NodeBuilder::getRank(loss.logProb);
   Value classes = math.range(math.of(loss.logProb, axis));
-  SmallVector<int64_t> behind =
+  SmallVector<int64_t> after =
       llvm::to_vector(llvm::seq<int64_t>(1, rank - axis));
   return b.create("Equal",
                   {spreadLabels(b, loss, loss.labels),
-                   b.castLike(b.unsqueeze(classes, behind), loss.labels)});
+                   b.castLike(b.unsqueeze(classes, after), loss.labels)});
 }
 
 Value getScoresGradient(NodeBuilder &b, const CrossEntropy &loss) {

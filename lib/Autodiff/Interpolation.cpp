@@ -172,30 +172,30 @@ Value Transposer::evaluate(Value x, ArrayRef<double> factors) {
   return sum;
 }
 
-/// There are four taps each; those outside count for the cell at the edge, or
-/// not at all.
+/// Each place reads four cells; those outside count for the cell at the edge,
+/// or not at all.
 Value Transposer::makeCubic(Value places, Value cells, Value last) {
   double a = resize.node.getFloat("cubic_coeff_a", -0.75);
   bool excludes = resize.node.getInt("exclude_outside", 0);
   Value floor = b.create("Floor", {places});
-  SmallVector<Value> taps, weights;
-  for (int64_t tap : {-1, 0, 1, 2}) {
-    Value position = b.add(floor, number(double(tap)));
+  SmallVector<Value> sources, weights;
+  for (int64_t offset : {-1, 0, 1, 2}) {
+    Value position = b.add(floor, number(double(offset)));
     Value d = b.create("Abs", {b.sub(places, position)});
-    Value weight = tap == 0 || tap == 1
+    Value weight = offset == 0 || offset == 1
                        ? evaluate(d, {a + 2, -(a + 3), 0, 1})
                        : evaluate(d, {a, -5 * a, 8 * a, -4 * a});
     Value nearest = clamp(position, number(0), last);
     if (excludes)
       weight =
           b.where(b.create("Equal", {position, nearest}), weight, number(0));
-    taps.push_back(nearest);
+    sources.push_back(nearest);
     weights.push_back(weight);
   }
   SmallVector<Value> parts;
-  for (auto [tap, weight] : llvm::zip(taps, weights))
+  for (auto [source, weight] : llvm::zip(sources, weights))
     parts.push_back(
-        b.where(b.create("Equal", {tap, cells}), weight, number(0)));
+        b.where(b.create("Equal", {source, cells}), weight, number(0)));
   Value matrix = b.create("Sum", parts);
   return excludes ? b.div(matrix, b.create("Sum", weights)) : matrix;
 }

@@ -62,7 +62,7 @@ LogicalResult IterationAdjoint::findActive(ArrayRef<Value> inputs) {
   for (unsigned state : active)
     if (!isDifferentiable(getInput(state)))
       return op.fail("gradients flow through state #" + Twine(state) +
-                     ", which is no tensor of floats");
+                     ", which is not a tensor of floats");
   return success();
 }
 

@@ -144,9 +144,9 @@ static Value countCells(NodeBuilder &b, const Windows &windows, bool countPads,
     } else {
       counts = countUnknown(b, axis, countPads);
     }
-    auto behind =
+    auto after =
         llvm::to_vector(llvm::seq<int64_t>(1, int64_t(windows.size() - index)));
-    counts = b.castTo(b.unsqueeze(counts, behind), elementType);
+    counts = b.castTo(b.unsqueeze(counts, after), elementType);
     product = product ? b.mul(product, counts) : counts;
   }
   if (!product)

@@ -32,14 +32,14 @@ Expected<Tensor> makeTensor(const mp_opt_array &array, const Twine &what) {
   auto refuse = [&](const Twine &text) {
     return createStringError(what + ": " + text);
   };
-  constexpr int32_t mostDims = 64;
+  constexpr int32_t maxDims = 64;
   auto kind = ElementKind(array.type);
   unsigned size = array.type > 0 && array.type < 64 ? getElementBytes(kind) : 0;
   if (!size)
     return refuse("elements of type " + Twine(array.type) +
                   " are not supported");
-  if (array.rank < 0 || array.rank > mostDims || (array.rank && !array.sizes))
-    return refuse("expected 0 to " + Twine(mostDims) + " sizes, got " +
+  if (array.rank < 0 || array.rank > maxDims || (array.rank && !array.sizes))
+    return refuse("expected 0 to " + Twine(maxDims) + " sizes, got " +
                   Twine(array.rank) +
                   (array.sizes || !array.rank ? "" : ", which are not there"));
   ArrayRef<int64_t> sizes(array.sizes, size_t(array.rank));
@@ -69,8 +69,8 @@ mp_opt_value describe(const ProgramValue &value) {
 }
 
 CallInputs::CallInputs(ArrayRef<ProgramValue> given, ArrayRef<ModelValue> form,
-                       SmallVector<unsigned> places)
-    : places(std::move(places)), isNoted(given.size()) {
+                       SmallVector<unsigned> inputIndices)
+    : inputIndices(std::move(inputIndices)), isNoted(given.size()) {
   for (const ProgramValue &value : given) {
     ModelValue input;
     static_cast<ProgramValue &>(input) = value;
@@ -83,23 +83,23 @@ CallInputs::CallInputs(ArrayRef<ProgramValue> given, ArrayRef<ModelValue> form,
   }
 }
 
-/// The number of the input for an array, which may have no name and is number
+/// The index of the input for an array, which may have no name and is number
 /// `index` of `count` arrays. Fails if there is no such input.
-Expected<size_t> CallInputs::findPlace(const mp_opt_array &array, size_t index,
+Expected<size_t> CallInputs::findInput(const mp_opt_array &array, size_t index,
                                        size_t count) const {
   std::vector<StringRef> names;
-  for (unsigned place : places)
-    names.push_back(inputs[place].name);
+  for (unsigned input : inputIndices)
+    names.push_back(inputs[input].name);
   if (array.name) {
     StringRef name = array.name;
     size_t at = find(names, name) - names.begin();
     if (at == names.size())
       return createStringError("there is no input '" + name + "'" +
                                suggestNearest(name, names));
-    return places[at];
+    return inputIndices[at];
   }
   if (index < names.size())
-    return places[index];
+    return inputIndices[index];
   std::string known;
   for (StringRef name : names)
     known += (known.empty() ? "'" : ", '") + name.str() + "'";
@@ -114,10 +114,10 @@ Error CallInputs::bind(ArrayRef<mp_opt_array> arrays,
                        StringRef file) {
   std::vector<bool> isGiven(inputs.size());
   for (const auto &[index, array] : enumerate(arrays)) {
-    Expected<size_t> place = findPlace(array, index, arrays.size());
-    if (!place)
-      return place.takeError();
-    size_t at = *place;
+    Expected<size_t> found = findInput(array, index, arrays.size());
+    if (!found)
+      return found.takeError();
+    size_t at = *found;
     std::string what = "input '" + inputs[at].name + "'";
     if (isGiven[at])
       return createStringError(what + " is given twice");
@@ -128,7 +128,7 @@ Error CallInputs::bind(ArrayRef<mp_opt_array> arrays,
     Expected<Tensor> fitting =
         fitInput(inputs[at], *tensor, [&](const Twine &text) {
           if (!isNoted[at])
-            sink.say(file, mlir::DiagnosticSeverity::Note, text.str());
+            sink.report(file, mlir::DiagnosticSeverity::Note, text.str());
           isNoted[at] = true;
         });
     if (!fitting)
@@ -139,27 +139,27 @@ Error CallInputs::bind(ArrayRef<mp_opt_array> arrays,
 }
 
 Error CallInputs::checkMissing(ArrayRef<Tensor> values) const {
-  for (unsigned place : places)
-    if (values[place].getKind() == ElementKind::Undefined &&
-        !inputs[place].hasDefault)
-      return createStringError("input '" + inputs[place].name +
+  for (unsigned input : inputIndices)
+    if (values[input].getKind() == ElementKind::Undefined &&
+        !inputs[input].hasDefault)
+      return createStringError("input '" + inputs[input].name +
                                "' is missing: expected " +
-                               inputs[place].describe());
+                               inputs[input].describe());
   return Error::success();
 }
 
 std::string CallInputs::findMisfit(ArrayRef<Tensor> values) const {
   StringMap<std::pair<int64_t, unsigned>> known;
-  for (unsigned place : places)
+  for (unsigned input : inputIndices)
     for (auto [name, size] :
-         zip(inputs[place].dimNames, values[place].getSizes())) {
+         zip(inputs[input].dimNames, values[input].getSizes())) {
       if (!isSizeName(name))
         continue;
-      auto [other, isNew] = known.try_emplace(name, size, place);
+      auto [other, isNew] = known.try_emplace(name, size, input);
       auto [otherSize, otherPlace] = other->second;
       if (otherSize != size)
         return name + " is " + std::to_string(size) + " in '" +
-               inputs[place].name + "' and " + std::to_string(otherSize) +
+               inputs[input].name + "' and " + std::to_string(otherSize) +
                " in '" + inputs[otherPlace].name + "'";
     }
   return "";

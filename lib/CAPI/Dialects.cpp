@@ -41,7 +41,7 @@ public:
   ErrorListener(MLIRContext *context, MessageSink &sink, StringRef name)
       : handler(context, [&sink, name](Diagnostic &diagnostic) {
           if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-            sink.say(name, diagnostic.getSeverity(), diagnostic.str());
+            sink.report(name, diagnostic.getSeverity(), diagnostic.str());
           return failure();
         }) {}
 
@@ -82,7 +82,7 @@ static mp_opt_status exportTo(ModuleOp module, mp_opt_bytes **bytes) {
   };
   std::unique_ptr<ExportedModel> exported = exportONNX(module, "model.onnx");
   if (!exported)
-    return give("the module is no model");
+    return give("the module is not a model");
   if (!exported->getKeptFiles().empty() || !exported->getExternalData().empty())
     return give("tensors belong into a data file, since they were in one or "
                 "exceed 2 GB: mp_opt_model_write writes both files");

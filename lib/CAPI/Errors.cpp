@@ -26,7 +26,7 @@ static thread_local std::string errorText;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The subject of a message, if it names one: texts begin with "node 'NAME'
+/// The subject of a message, if it names one: messages begin with "node 'NAME'
 /// (OP)", or name an attribute as "attribute 'NAME'".
 struct Subject {
   explicit Subject(StringRef text);
@@ -83,8 +83,8 @@ void MessageSink::begin(const mp_opt_options *options) {
   user = options->user;
 }
 
-void MessageSink::say(StringRef file, mlir::DiagnosticSeverity severity,
-                      StringRef text) {
+void MessageSink::report(StringRef file, mlir::DiagnosticSeverity severity,
+                         StringRef text) {
   text = text.rtrim('\n');
   std::lock_guard<std::mutex> lock(mutex);
   if (severity == mlir::DiagnosticSeverity::Error && first.empty())
@@ -129,16 +129,16 @@ mp_opt_status succeed() {
 
 mp_opt_status fail(Error error, MessageSink *sink, StringRef file) {
   ErrorDetails details = takeDetails(std::move(error));
-  std::string said = sink ? sink->takeError() : "";
-  if (said.empty() && sink) {
-    // Texts of errors may begin with the file.
+  std::string message = sink ? sink->takeError() : "";
+  if (message.empty() && sink) {
+    // Messages of errors may begin with the file.
     StringRef text = details.text;
     if (!file.empty() && text.consume_front(file))
       text.consume_front(": ");
-    sink->say(file, mlir::DiagnosticSeverity::Error, text);
-    said = sink->takeError();
+    sink->report(file, mlir::DiagnosticSeverity::Error, text);
+    message = sink->takeError();
   }
-  errorText = said.empty() ? escapeText(details.text) : said;
+  errorText = message.empty() ? escapeText(details.text) : message;
   return getStatus(details.kind);
 }
 

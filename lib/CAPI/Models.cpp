@@ -20,17 +20,17 @@ namespace mp {
 
 static ModelOptions getModelOptions(const Request &request,
                                     std::shared_ptr<MessageSink> sink) {
-  MessageFn say = [sink = std::move(sink)](StringRef name,
-                                           mlir::DiagnosticSeverity severity,
-                                           const Twine &text) {
-    sink->say(name, severity, text.str());
+  MessageFn report = [sink = std::move(sink)](StringRef name,
+                                              mlir::DiagnosticSeverity severity,
+                                              const Twine &text) {
+    sink->report(name, severity, text.str());
   };
   if (!request.convertFlags)
-    return request.model.getModelOptions(std::move(say));
+    return request.model.getModelOptions(std::move(report));
   ModelOptions options;
   options.externalDataRoots = request.convert.externalDataRoots;
   options.check = request.convert.check;
-  options.onMessage = std::move(say);
+  options.onMessage = std::move(report);
   return options;
 }
 
@@ -155,7 +155,7 @@ static Expected<Verdict> runVerification(mlir::ModuleOp input,
                                          std::string &table) {
   options.onMessage = [&](StringRef file, mlir::DiagnosticSeverity severity,
                           const Twine &text) {
-    sink.say(file.empty() ? name : file, severity, text.str());
+    sink.report(file.empty() ? name : file, severity, text.str());
   };
   mlir::TimingScope timing;
   raw_string_ostream os(table);
@@ -163,10 +163,10 @@ static Expected<Verdict> runVerification(mlir::ModuleOp input,
   if (!verdict)
     return addContext("--verify", verdict.takeError());
   if (!verdict->doubt.empty())
-    sink.say(name, mlir::DiagnosticSeverity::Warning, verdict->doubt);
+    sink.report(name, mlir::DiagnosticSeverity::Warning, verdict->doubt);
   os << verdict->text << "\n";
   if (!verdict->isVerified)
-    sink.say(name, mlir::DiagnosticSeverity::Error, verdict->text);
+    sink.report(name, mlir::DiagnosticSeverity::Error, verdict->text);
   return verdict;
 }
 
@@ -326,12 +326,12 @@ mp_opt_status mp_opt_model_write(mp_opt_model *model, const char *path,
 const char *mp_opt_report_text(const mp_opt_report *report, const char *kind) {
   if (!report || !kind)
     return nullptr;
-  const std::pair<StringRef, const std::string *> texts[] = {
+  const std::pair<StringRef, const std::string *> strings[] = {
       {"summary", &report->summary}, {"json", &report->json},
       {"explain", &report->explain}, {"html", &report->html},
       {"overlay", &report->overlay}, {"verify", &report->verify},
   };
-  for (auto [name, text] : texts)
+  for (auto [name, text] : strings)
     if (name == kind && !text->empty())
       return text->c_str();
   return nullptr;
@@ -432,8 +432,8 @@ mp_opt_status mp_opt_policy_text(const mp_opt_options *options,
     raw_string_ostream os(written);
     if (Error failed = printPolicy(
             mixed->policy, *registry, os,
-            [&](mlir::DiagnosticSeverity severity, const Twine &said) {
-              sink.say("", severity, said.str());
+            [&](mlir::DiagnosticSeverity severity, const Twine &text) {
+              sink.report("", severity, text.str());
             }))
       return fail(std::move(failed), &sink);
     *text = makeBytes(std::move(written));

@@ -30,8 +30,8 @@ public:
   /// Starts a new call with no recorded errors. If `options` are not null, they
   /// set the listener.
   void begin(const mp_opt_options *options);
-  void say(llvm::StringRef file, mlir::DiagnosticSeverity severity,
-           llvm::StringRef text);
+  void report(llvm::StringRef file, mlir::DiagnosticSeverity severity,
+              llvm::StringRef text);
   /// Returns the first recorded error, since later ones only hide it.
   std::string takeError();
 
@@ -85,12 +85,13 @@ mp_opt_value describe(const ProgramValue &value);
 /// The inputs of calls, in order.
 class CallInputs {
 public:
-  /// `form` has the names of dimensions; only inputs in `places` may be given.
+  /// `form` has the names of dimensions; only inputs in `inputIndices` may be
+  /// given.
   CallInputs(llvm::ArrayRef<ProgramValue> inputs,
              llvm::ArrayRef<ModelValue> form,
-             llvm::SmallVector<unsigned> places);
+             llvm::SmallVector<unsigned> inputIndices);
 
-  llvm::ArrayRef<unsigned> getPlaces() const { return places; }
+  llvm::ArrayRef<unsigned> getInputIndices() const { return inputIndices; }
 
   /// Assigns arrays to inputs by name, or else by position, and converts them
   /// to the inputs' types. Fails without any effect, naming the array, if
@@ -104,16 +105,16 @@ public:
   /// have different sizes for one dimension name; empty if none have.
   std::string findMisfit(llvm::ArrayRef<Tensor> values) const;
 
-  /// The description of input number `place`.
-  const ModelValue &operator[](size_t place) const { return inputs[place]; }
+  /// The description of input `index`.
+  const ModelValue &operator[](size_t index) const { return inputs[index]; }
 
 private:
-  llvm::Expected<size_t> findPlace(const mp_opt_array &array, size_t index,
+  llvm::Expected<size_t> findInput(const mp_opt_array &array, size_t index,
                                    size_t count) const;
   llvm::Error checkMissing(llvm::ArrayRef<Tensor> values) const;
 
   std::vector<ModelValue> inputs;
-  llvm::SmallVector<unsigned> places;
+  llvm::SmallVector<unsigned> inputIndices;
   /// Indexed by input: true if a note on its conversion was given.
   std::vector<bool> isNoted;
 };

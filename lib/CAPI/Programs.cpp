@@ -15,10 +15,10 @@ namespace mp {
 
 /// The indices of all inputs.
 static SmallVector<unsigned> countUp(size_t count) {
-  SmallVector<unsigned> places;
-  for (unsigned place = 0; place < count; ++place)
-    places.push_back(place);
-  return places;
+  SmallVector<unsigned> indices;
+  for (unsigned index = 0; index < count; ++index)
+    indices.push_back(index);
+  return indices;
 }
 
 static mp_opt_status compile(mp_opt_model &model, const mp_opt_options *options,

@@ -25,12 +25,12 @@ namespace mp {
 /// Finds the inputs of the batch and the outputs that are not states.
 static void sortValues(mp_opt_step &step, ArrayRef<ModelValue> form) {
   ArrayRef<unsigned> states = step.program->getStates();
-  SmallVector<unsigned> places;
+  SmallVector<unsigned> indices;
   for (unsigned index = 0; index < step.program->getInputs().size(); ++index)
     if (!is_contained(states, index) &&
         step.program->getInputs()[index].name != rateName)
-      places.push_back(index);
-  step.takes.emplace(step.program->getInputs(), form, std::move(places));
+      indices.push_back(index);
+  step.takes.emplace(step.program->getInputs(), form, std::move(indices));
   for (const auto &[index, output] :
        enumerate(step.program->getProgram().getOutputs()))
     if (output.state < 0)
@@ -90,12 +90,12 @@ static mp_opt_status create(mp_opt_model &model, const mp_opt_options *options,
 /// Checks for class numbers and indices that the step cannot use.
 static Error checkIntegers(const mp_opt_step &step) {
   std::string faults;
-  for (unsigned place : step.takes->getPlaces()) {
-    const Tensor &tensor = step.program->getValues()[place];
-    DataRule rule = step.rules.lookup((*step.takes)[place].name);
+  for (unsigned input : step.takes->getInputIndices()) {
+    const Tensor &tensor = step.program->getValues()[input];
+    DataRule rule = step.rules.lookup((*step.takes)[input].name);
     if (!tensor.getData() || !rule.range || !isInteger(tensor.getKind()))
       continue;
-    NamedTensor named{(*step.takes)[place].name, tensor};
+    NamedTensor named{(*step.takes)[input].name, tensor};
     uint64_t count = uint64_t(tensor.getNumElements());
     if (DataFault fault = findFault(tensor, rule, 0, count))
       faults += (faults.empty() ? "" : "; ") +
@@ -147,7 +147,7 @@ static Error run(mp_opt_step &step, ArrayRef<mp_opt_array> batch, double rate) {
                              "changed some states: load or set them all");
   // The batch belongs to the caller; no reference to it remains after the call.
   llvm::scope_exit forget([&] {
-    for (unsigned index : step.takes->getPlaces())
+    for (unsigned index : step.takes->getInputIndices())
       program.getValues()[index] = Tensor();
   });
   if (Error failed = step.takes->bind(batch, program.getValues(), *step.sink,
@@ -194,7 +194,8 @@ static Error load(mp_opt_step &step, StringRef path) {
   }
   auto checkpoint =
       CheckpointFolder(path).readNewest([&](const Twine &warning) {
-        step.sink->say(path, mlir::DiagnosticSeverity::Warning, warning.str());
+        step.sink->report(path, mlir::DiagnosticSeverity::Warning,
+                          warning.str());
       });
   if (!checkpoint)
     return checkpoint.takeError();
@@ -242,7 +243,7 @@ mp_opt_status mp_opt_step_create(mp_opt_model *model,
 void mp_opt_step_destroy(mp_opt_step *step) { delete step; }
 
 size_t mp_opt_step_num_inputs(const mp_opt_step *step) {
-  return step ? step->takes->getPlaces().size() : 0;
+  return step ? step->takes->getInputIndices().size() : 0;
 }
 size_t mp_opt_step_num_outputs(const mp_opt_step *step) {
   return step ? step->outputs.size() : 0;
@@ -253,19 +254,19 @@ size_t mp_opt_step_num_states(const mp_opt_step *step) {
 
 /// Describes one of the values of `step` with these indices.
 static mp_opt_status giveValue(const mp_opt_step *step,
-                               ArrayRef<unsigned> places, size_t index,
+                               ArrayRef<unsigned> indices, size_t index,
                                mp_opt_value *value) {
-  if (!value || index >= places.size())
-    return failUsage("there are " + Twine(places.size()) +
+  if (!value || index >= indices.size())
+    return failUsage("there are " + Twine(indices.size()) +
                      ", asked for number " + Twine(index));
-  *value = describe(step->program->getInputs()[places[index]]);
+  *value = describe(step->program->getInputs()[indices[index]]);
   return succeed();
 }
 
 mp_opt_status mp_opt_step_input(const mp_opt_step *step, size_t index,
                                 mp_opt_value *value) {
   return guard([&] {
-    return step ? giveValue(step, step->takes->getPlaces(), index, value)
+    return step ? giveValue(step, step->takes->getInputIndices(), index, value)
                 : failUsage("step_input: no step");
   });
 }

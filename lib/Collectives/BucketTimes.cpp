@@ -1,4 +1,4 @@
-//===- BucketTimes.cpp - When gradients are ready to travel ---------------===//
+//===- BucketTimes.cpp - When gradients are ready to be sent --------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -41,11 +41,11 @@ BucketRecorder::~BucketRecorder() {
 void BucketRecorder::serveDevice() {
   deviceRanks.context = this;
   deviceRanks.size = 1;
-  deviceRanks.exchange = [](void *context, mp_device_address parts,
+  deviceRanks.exchange = [](void *context, mp_device_address shards,
                             mp_device_address from, uint64_t bytes,
                             void *stream) {
     const mp_driver &driver = *static_cast<BucketRecorder *>(context)->driver;
-    return driver.cuMemcpyDtoDAsync_v2(from, parts, bytes, stream);
+    return driver.cuMemcpyDtoDAsync_v2(from, shards, bytes, stream);
   };
   deviceRanks.gather = [](void *, mp_device_address, mp_device_address,
                           uint64_t, void *) { return int32_t(0); };
@@ -91,7 +91,7 @@ void BucketRecorder::add(int32_t number, int32_t members, int32_t type,
 }
 
 /// Members that are needed before their bucket is complete are sent without the
-/// rest, as in Ranks.
+/// rest, as in ProcessGroup.
 void BucketRecorder::need(int32_t number) {
   Pending &open = pending[number];
   if (open.members > 0)

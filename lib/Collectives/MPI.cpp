@@ -76,11 +76,11 @@ public:
   const char *findFunctions(void *open);
   Error start();
 
-  Error exchange(const void *parts, void *from, size_t bytes) override {
-    return collect("MPI_Alltoall", mpi.MPI_Alltoall, mpi.MPI_Ialltoall, parts,
+  Error allToAll(const void *chunks, void *from, size_t bytes) override {
+    return collect("MPI_Alltoall", mpi.MPI_Alltoall, mpi.MPI_Ialltoall, chunks,
                    from, bytes);
   }
-  Error gather(const void *own, void *all, size_t bytes) override {
+  Error allGather(const void *own, void *all, size_t bytes) override {
     return collect("MPI_Allgather", mpi.MPI_Allgather, mpi.MPI_Iallgather, own,
                    all, bytes);
   }
@@ -88,7 +88,7 @@ public:
     // Counts are ints.
     constexpr size_t most = 1 << 30;
     for (size_t at = 0; at < bytes; at += most)
-      if (Error failed = broadcastPiece(static_cast<char *>(data) + at,
+      if (Error failed = broadcastChunk(static_cast<char *>(data) + at,
                                         int(std::min(most, bytes - at))))
         return failed;
     return Error::success();
@@ -110,7 +110,7 @@ private:
                 begin(from, int(bytes), handles.byte, to, int(bytes),
                       handles.byte, handles.world, &request));
   }
-  Error broadcastPiece(char *data, int bytes) {
+  Error broadcastChunk(char *data, int bytes) {
     if (handles.yields)
       return check("MPI_Bcast", mpi.MPI_Bcast(data, bytes, handles.byte,
                                               /*root=*/0, handles.world));
@@ -202,11 +202,11 @@ template <typename Handle> Error MPICommunicator<Handle>::start() {
   mpi.MPI_Comm_set_errhandler(handles.world, handles.errorsReturn);
   mpi.MPI_Comm_rank(handles.world, &rank);
   mpi.MPI_Comm_size(handles.world, &size);
-  // Open MPI copies by way of buffers that ranks of one machine share: pieces
+  // Open MPI copies through buffers that ranks of one machine share: chunks
   // that fit these stay in the cache. All ranks come to the same answer.
   const char *local = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
   if (handles.yields && local && StringRef(local) == std::to_string(size))
-    pieceBytes = 1 << 15;
+    chunkBytes = 1 << 15;
   return Error::success();
 }
 
@@ -268,7 +268,7 @@ static Expected<std::unique_ptr<Communicator>> startAny(void *library,
     void *errorsReturn = dlsym(library, "ompi_mpi_errors_return");
     if (!byte || !errorsReturn)
       return createStringError(
-          name + " is no Open MPI: it has no " +
+          name + " is not Open MPI: it has no " +
           (byte ? "ompi_mpi_errors_return" : "ompi_mpi_byte"));
     return start<void *>(library, name,
                          {world, byte, errorsReturn, /*serialized=*/2,

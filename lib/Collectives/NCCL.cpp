@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "DeviceRanks.h"
+#include "DeviceProcessGroup.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -38,11 +38,11 @@ static void *openLibrary(std::string &name) {
     return library;
   std::string program =
       sys::fs::getMainExecutable(nullptr, reinterpret_cast<void *>(&openNCCL));
-  SmallString<128> beside = sys::path::parent_path(program);
-  sys::path::append(beside, "../../nvidia/nccl/lib", usual);
-  library = dlopen(beside.c_str(), RTLD_NOW | RTLD_LOCAL);
+  SmallString<128> bundled = sys::path::parent_path(program);
+  sys::path::append(bundled, "../../nvidia/nccl/lib", usual);
+  library = dlopen(bundled.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library)
-    name = beside.str();
+    name = bundled.str();
   else
     // Repeated, so that the error is that of the usual library.
     dlopen(usual, RTLD_NOW | RTLD_LOCAL);
@@ -103,38 +103,42 @@ public:
 };
 } // namespace
 
-DeviceRanks::DeviceRanks(const mp_nccl &nccl, const RankDevice &device,
-                         const RanksOptions &options, std::string who)
+DeviceProcessGroup::DeviceProcessGroup(const mp_nccl &nccl,
+                                       const RankDevice &device,
+                                       const ProcessGroupOptions &options,
+                                       std::string who)
     : nccl(nccl), device(device), watchdog(options.timeout, std::move(who)) {
   functions.context = this;
   functions.is_wire_bf16 = options.isWireBF16;
-  functions.exchange = [](void *context, mp_device_address parts,
+  functions.exchange = [](void *context, mp_device_address shards,
                           mp_device_address from, uint64_t bytes,
                           void *stream) {
-    return static_cast<DeviceRanks *>(context)->exchange(parts, from, bytes,
-                                                         stream);
+    return static_cast<DeviceProcessGroup *>(context)->allToAll(shards, from,
+                                                                bytes, stream);
   };
   functions.gather = [](void *context, mp_device_address own,
                         mp_device_address all, uint64_t bytes, void *stream) {
-    return static_cast<DeviceRanks *>(context)->gather(own, all, bytes, stream);
+    return static_cast<DeviceProcessGroup *>(context)->allGather(own, all,
+                                                                 bytes, stream);
   };
   functions.watch = [](void *context, int32_t bucket) {
-    return static_cast<DeviceRanks *>(context)->watch(bucket);
+    return static_cast<DeviceProcessGroup *>(context)->watch(bucket);
   };
   functions.measured = [](void *context, const mp_reduction_time *times,
                           uint64_t count) {
-    RanksFigures &figures = static_cast<DeviceRanks *>(context)->figures;
+    ProcessGroupFigures &figures =
+        static_cast<DeviceProcessGroup *>(context)->figures;
     for (const mp_reduction_time &time : ArrayRef(times, count)) {
       figures.busySeconds += time.done - time.begun;
       figures.waitSeconds += time.resumed - time.needed;
     }
   };
   functions.error = [](void *context) {
-    return static_cast<DeviceRanks *>(context)->text.c_str();
+    return static_cast<DeviceProcessGroup *>(context)->text.c_str();
   };
 }
 
-int32_t DeviceRanks::check(int32_t error, const char *function) {
+int32_t DeviceProcessGroup::check(int32_t error, const char *function) {
   if (error == 0)
     return 0;
   text =
@@ -146,12 +150,11 @@ int32_t DeviceRanks::check(int32_t error, const char *function) {
   return 1;
 }
 
-Expected<std::unique_ptr<DeviceRanks>>
-DeviceRanks::create(const mp_nccl &nccl, const RankDevice &device,
-                    const mp_nccl_id &id, int rank, int size,
-                    const RanksOptions &options, std::string who) {
-  std::unique_ptr<DeviceRanks> made(
-      new DeviceRanks(nccl, device, options, std::move(who)));
+Expected<std::unique_ptr<DeviceProcessGroup>> DeviceProcessGroup::create(
+    const mp_nccl &nccl, const RankDevice &device, const mp_nccl_id &id,
+    int rank, int size, const ProcessGroupOptions &options, std::string who) {
+  std::unique_ptr<DeviceProcessGroup> made(
+      new DeviceProcessGroup(nccl, device, options, std::move(who)));
   int32_t number = 0;
   if (device.driver->cuDeviceGet(&number, device.number) ||
       device.driver->cuDevicePrimaryCtxRetain(&made->context, number)) {
@@ -173,7 +176,7 @@ DeviceRanks::create(const mp_nccl &nccl, const RankDevice &device,
   return createStringError(made->text);
 }
 
-DeviceRanks::~DeviceRanks() {
+DeviceProcessGroup::~DeviceProcessGroup() {
   if (isServing)
     mp_set_device_ranks(nullptr);
   if (!context)
@@ -191,7 +194,7 @@ DeviceRanks::~DeviceRanks() {
     device.driver->cuDevicePrimaryCtxRelease_v2(number);
 }
 
-void DeviceRanks::serveSessions() {
+void DeviceProcessGroup::serveSessions() {
   isServing = true;
   mp_set_device_ranks(&functions);
 }
@@ -204,7 +207,7 @@ static void *asPointer(mp_device_address address) {
   return reinterpret_cast<void *>(address);
 }
 
-int32_t DeviceRanks::abort() {
+int32_t DeviceProcessGroup::abort() {
   watchdog.begin("the end of NCCL");
   nccl.ncclCommAbort(communicator);
   watchdog.end();
@@ -212,8 +215,9 @@ int32_t DeviceRanks::abort() {
   return 1;
 }
 
-int32_t DeviceRanks::exchange(mp_device_address parts, mp_device_address from,
-                              uint64_t part, void *stream) {
+int32_t DeviceProcessGroup::allToAll(mp_device_address shards,
+                                     mp_device_address from,
+                                     uint64_t shardBytes, void *stream) {
   if (!communicator)
     return 1;
   // The first collective establishes connections, for which ranks wait for each
@@ -221,12 +225,12 @@ int32_t DeviceRanks::exchange(mp_device_address parts, mp_device_address from,
   watchdog.begin("what devices exchange");
   int32_t failed = check(nccl.ncclGroupStart(), "ncclGroupStart");
   for (int rank = 0; rank < functions.size && !failed; ++rank) {
-    uint64_t offset = uint64_t(rank) * part;
-    failed = check(nccl.ncclSend(asPointer(parts + offset), part, MP_NCCL_BYTES,
-                                 rank, communicator, stream),
+    uint64_t offset = uint64_t(rank) * shardBytes;
+    failed = check(nccl.ncclSend(asPointer(shards + offset), shardBytes,
+                                 MP_NCCL_BYTES, rank, communicator, stream),
                    "ncclSend");
     if (!failed)
-      failed = check(nccl.ncclRecv(asPointer(from + offset), part,
+      failed = check(nccl.ncclRecv(asPointer(from + offset), shardBytes,
                                    MP_NCCL_BYTES, rank, communicator, stream),
                      "ncclRecv");
   }
@@ -234,25 +238,26 @@ int32_t DeviceRanks::exchange(mp_device_address parts, mp_device_address from,
   if (!failed)
     failed = check(ended, "ncclGroupEnd");
   watchdog.end();
-  figures.bytes += part * uint64_t(functions.size - 1);
+  figures.bytes += shardBytes * uint64_t(functions.size - 1);
   return failed ? abort() : 0;
 }
 
-int32_t DeviceRanks::gather(mp_device_address own, mp_device_address all,
-                            uint64_t part, void *stream) {
+int32_t DeviceProcessGroup::allGather(mp_device_address own,
+                                      mp_device_address all,
+                                      uint64_t shardBytes, void *stream) {
   if (!communicator)
     return 1;
   watchdog.begin("what devices gather");
   int32_t failed =
-      check(nccl.ncclAllGather(asPointer(own), asPointer(all), part,
+      check(nccl.ncclAllGather(asPointer(own), asPointer(all), shardBytes,
                                MP_NCCL_BYTES, communicator, stream),
             "ncclAllGather");
   watchdog.end();
-  figures.bytes += part * uint64_t(functions.size - 1);
+  figures.bytes += shardBytes * uint64_t(functions.size - 1);
   return failed ? abort() : 0;
 }
 
-int32_t DeviceRanks::watch(int32_t bucket) {
+int32_t DeviceProcessGroup::watch(int32_t bucket) {
   if (bucket != awaited) {
     watchdog.end();
     if (bucket >= 0)

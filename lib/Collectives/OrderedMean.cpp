@@ -23,7 +23,7 @@ using namespace llvm;
 namespace mp {
 
 //===----------------------------------------------------------------------===//
-// Elements on the wire
+// Elements of the type that is sent
 //===----------------------------------------------------------------------===//
 
 /// The bits of a bf16, which are the upper half of an f32.
@@ -45,12 +45,13 @@ static void convert(ArrayRef<T> from, MutableArrayRef<T> to) {
 }
 
 //===----------------------------------------------------------------------===//
-// Parts
+// Shards
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Elements in several ranges of memory, viewed as one sequence.
-template <typename T> class Line {
+/// Elements of a bucket in several ranges of memory, viewed as one sequence:
+/// those of one rank or of all.
+template <typename T> class Shard {
 public:
   void add(Member<T> member) {
     members.push_back(member);
@@ -60,13 +61,13 @@ public:
   /// Converts elements from `first` on to a buffer, or from there: no memory is
   /// in between, which would be as much work as a message.
   template <typename To> void read(size_t first, MutableArrayRef<To> to) {
-    forPieces(first, to.size(), [&](T *piece, size_t at, size_t count) {
-      convert(ArrayRef<T>(piece, count), to.slice(at, count));
+    forSegments(first, to.size(), [&](T *segment, size_t at, size_t count) {
+      convert(ArrayRef<T>(segment, count), to.slice(at, count));
     });
   }
   template <typename From> void write(size_t first, ArrayRef<From> from) {
-    forPieces(first, from.size(), [&](T *piece, size_t at, size_t count) {
-      convert(from.slice(at, count), MutableArrayRef<T>(piece, count));
+    forSegments(first, from.size(), [&](T *segment, size_t at, size_t count) {
+      convert(from.slice(at, count), MutableArrayRef<T>(segment, count));
     });
   }
 
@@ -74,7 +75,7 @@ public:
 
 private:
   template <typename Function>
-  void forPieces(size_t first, size_t count, Function visit) {
+  void forSegments(size_t first, size_t count, Function visit) {
     size_t begin = 0;
     for (Member<T> member : members) {
       size_t from = std::max(first, begin);
@@ -99,37 +100,37 @@ struct Operation {
 
 /// Divides the bucket into one shard per rank.
 template <typename T>
-static SmallVector<Line<T>> splitBucket(ArrayRef<Member<T>> bucket,
-                                        size_t numRanks) {
+static SmallVector<Shard<T>> splitBucket(ArrayRef<Member<T>> bucket,
+                                         size_t numRanks) {
   size_t total = 0;
   for (Member<T> member : bucket)
     total += member.size();
-  size_t part = (total + numRanks - 1) / numRanks;
-  SmallVector<Line<T>> lines(numRanks);
+  size_t shardSize = (total + numRanks - 1) / numRanks;
+  SmallVector<Shard<T>> shards(numRanks);
   size_t begin = 0;
   for (Member<T> member : bucket)
     while (!member.empty()) {
-      size_t rank = begin / part;
-      size_t count = std::min(member.size(), (rank + 1) * part - begin);
-      lines[rank].add(member.take_front(count));
+      size_t rank = begin / shardSize;
+      size_t count = std::min(member.size(), (rank + 1) * shardSize - begin);
+      shards[rank].add(member.take_front(count));
       member = member.drop_front(count);
       begin += count;
     }
-  return lines;
+  return shards;
 }
 
 /// Divides each member into one range per rank.
 template <typename T>
-static SmallVector<Line<T>> splitMembers(ArrayRef<Member<T>> bucket,
-                                         size_t numRanks) {
-  SmallVector<Line<T>> lines(numRanks);
+static SmallVector<Shard<T>> splitMembers(ArrayRef<Member<T>> bucket,
+                                          size_t numRanks) {
+  SmallVector<Shard<T>> shards(numRanks);
   for (Member<T> member : bucket)
     for (size_t rank = 0; rank < numRanks; ++rank) {
       size_t first = rank * member.size() / numRanks;
       size_t last = (rank + 1) * member.size() / numRanks;
-      lines[rank].add(member.slice(first, last - first));
+      shards[rank].add(member.slice(first, last - first));
     }
-  return lines;
+  return shards;
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,92 +139,94 @@ static SmallVector<Line<T>> splitMembers(ArrayRef<Member<T>> bucket,
 
 /// Adds one rank's elements.
 template <typename T>
-static void add(ArrayRef<T> part, MutableArrayRef<T> sums) {
+static void add(ArrayRef<T> chunk, MutableArrayRef<T> sums) {
   for (size_t i = 0; i < sums.size(); ++i)
-    sums[i] += part[i];
+    sums[i] += chunk[i];
 }
 
-static void add(ArrayRef<BFloat16> part, MutableArrayRef<float> sums) {
+static void add(ArrayRef<BFloat16> chunk, MutableArrayRef<float> sums) {
   for (size_t i = 0; i < sums.size(); ++i)
-    sums[i] += widenBFloat16(part[i]);
+    sums[i] += widenBFloat16(chunk[i]);
 }
 
-/// `T` is the type of sums, `Wire` the type that is sent.
-template <typename T, typename Wire>
-static Error reduceBy(Communicator &ranks, MutableArrayRef<Line<T>> lines,
+/// `T` is the type of sums, `WireType` the type that is sent.
+template <typename T, typename WireType>
+static Error reduceBy(Communicator &ranks, MutableArrayRef<Shard<T>> shards,
                       Operation operation, uint64_t &sent) {
-  size_t numRanks = lines.size(), longest = 0;
-  for (const Line<T> &line : lines)
-    longest = std::max(longest, line.size);
-  Line<T> &ownLine = lines[size_t(ranks.getRank())];
+  size_t numRanks = shards.size(), longest = 0;
+  for (const Shard<T> &shard : shards)
+    longest = std::max(longest, shard.size);
+  Shard<T> &ownShard = shards[size_t(ranks.getRank())];
   // The chunks of all ranks and their packed copies stay in the cache.
-  size_t part = std::min(longest, ranks.getPieceBytes() / sizeof(T));
-  std::vector<T> elements(part);
-  std::vector<Wire> own(part * numRanks), parts(part * numRanks);
-  for (size_t first = 0; first < longest; first += part) {
-    size_t width = std::min(part, longest - first);
-    size_t bytes = width * sizeof(Wire);
-    // Shorter lines are padded with arbitrary elements.
-    auto getCount = [&](const Line<T> &line) {
-      return line.size > first ? std::min(width, line.size - first) : 0;
+  size_t chunkSize = std::min(longest, ranks.getChunkBytes() / sizeof(T));
+  std::vector<T> elements(chunkSize);
+  std::vector<WireType> own(chunkSize * numRanks),
+      received(chunkSize * numRanks);
+  for (size_t first = 0; first < longest; first += chunkSize) {
+    size_t width = std::min(chunkSize, longest - first);
+    size_t bytes = width * sizeof(WireType);
+    // Shorter shards are padded with arbitrary elements.
+    auto getCount = [&](const Shard<T> &shard) {
+      return shard.size > first ? std::min(width, shard.size - first) : 0;
     };
     MutableArrayRef<T> means =
-        MutableArrayRef<T>(elements).take_front(getCount(ownLine));
+        MutableArrayRef<T>(elements).take_front(getCount(ownShard));
     if (operation.scatters) {
       for (size_t rank = 0; rank < numRanks; ++rank)
-        lines[rank].read(first, MutableArrayRef<Wire>(own).slice(
-                                    rank * width, getCount(lines[rank])));
-      if (Error failed = ranks.exchange(own.data(), parts.data(), bytes))
+        shards[rank].read(first, MutableArrayRef<WireType>(own).slice(
+                                     rank * width, getCount(shards[rank])));
+      if (Error failed = ranks.allToAll(own.data(), received.data(), bytes))
         return failed;
       sent += bytes * (numRanks - 1);
       std::fill(means.begin(), means.end(), T(0));
       for (size_t rank = 0; rank < numRanks; ++rank)
-        add(ArrayRef<Wire>(parts).slice(rank * width, means.size()), means);
+        add(ArrayRef<WireType>(received).slice(rank * width, means.size()),
+            means);
       if (operation.divides)
         for (T &element : means)
           element /= T(numRanks);
     } else {
-      ownLine.read(first, means);
+      ownShard.read(first, means);
     }
     if (!operation.gathers) {
-      ownLine.write(first, ArrayRef<T>(means));
+      ownShard.write(first, ArrayRef<T>(means));
       continue;
     }
     convert(ArrayRef<T>(means),
-            MutableArrayRef<Wire>(own).take_front(means.size()));
-    if (Error failed = ranks.gather(own.data(), parts.data(), bytes))
+            MutableArrayRef<WireType>(own).take_front(means.size()));
+    if (Error failed = ranks.allGather(own.data(), received.data(), bytes))
       return failed;
     sent += bytes * (numRanks - 1);
     for (size_t rank = 0; rank < numRanks; ++rank) {
       // Elements that were not reduced keep their exact value.
       if (!operation.scatters && rank == size_t(ranks.getRank()))
         continue;
-      lines[rank].write(first, ArrayRef<Wire>(parts).slice(
-                                   rank * width, getCount(lines[rank])));
+      shards[rank].write(first, ArrayRef<WireType>(received).slice(
+                                    rank * width, getCount(shards[rank])));
     }
   }
   return Error::success();
 }
 
 template <typename T>
-static Error reduce(Communicator &ranks, SmallVector<Line<T>> lines,
+static Error reduce(Communicator &ranks, SmallVector<Shard<T>> shards,
                     Operation operation, bool isWireBF16, uint64_t &sent) {
   if constexpr (std::is_same_v<T, float>)
     if (isWireBF16)
-      return reduceBy<float, BFloat16>(ranks, lines, operation, sent);
-  return reduceBy<T, T>(ranks, lines, operation, sent);
+      return reduceBy<float, BFloat16>(ranks, shards, operation, sent);
+  return reduceBy<T, T>(ranks, shards, operation, sent);
 }
 
 template <typename T>
-Error makeMeans(Communicator &ranks, ArrayRef<Member<T>> bucket,
-                bool isWireBF16, uint64_t &sent) {
+Error allReduceMean(Communicator &ranks, ArrayRef<Member<T>> bucket,
+                    bool isWireBF16, uint64_t &sent) {
   return reduce(ranks, splitBucket(bucket, size_t(ranks.getSize())),
                 Operation(), isWireBF16, sent);
 }
 
 template <typename T>
-Error makeSums(Communicator &ranks, ArrayRef<Member<T>> bucket,
-               uint64_t &sent) {
+Error allReduceSum(Communicator &ranks, ArrayRef<Member<T>> bucket,
+                   uint64_t &sent) {
   Operation operation;
   operation.divides = false;
   return reduce(ranks, splitBucket(bucket, size_t(ranks.getSize())), operation,
@@ -231,8 +234,8 @@ Error makeSums(Communicator &ranks, ArrayRef<Member<T>> bucket,
 }
 
 template <typename T>
-Error scatterMeans(Communicator &ranks, ArrayRef<Member<T>> bucket,
-                   bool isWireBF16, uint64_t &sent) {
+Error reduceScatter(Communicator &ranks, ArrayRef<Member<T>> bucket,
+                    bool isWireBF16, uint64_t &sent) {
   Operation operation;
   operation.gathers = false;
   return reduce(ranks, splitMembers(bucket, size_t(ranks.getSize())), operation,
@@ -240,8 +243,8 @@ Error scatterMeans(Communicator &ranks, ArrayRef<Member<T>> bucket,
 }
 
 template <typename T>
-Error gatherRanges(Communicator &ranks, ArrayRef<Member<T>> bucket,
-                   bool isWireBF16, uint64_t &sent) {
+Error allGather(Communicator &ranks, ArrayRef<Member<T>> bucket,
+                bool isWireBF16, uint64_t &sent) {
   Operation operation;
   operation.scatters = false;
   return reduce(ranks, splitMembers(bucket, size_t(ranks.getSize())), operation,
@@ -249,13 +252,14 @@ Error gatherRanges(Communicator &ranks, ArrayRef<Member<T>> bucket,
 }
 
 #define MPOPT_INSTANTIATE(T)                                                   \
-  template Error makeMeans<T>(Communicator &, ArrayRef<Member<T>>, bool,       \
-                              uint64_t &);                                     \
-  template Error makeSums<T>(Communicator &, ArrayRef<Member<T>>, uint64_t &); \
-  template Error scatterMeans<T>(Communicator &, ArrayRef<Member<T>>, bool,    \
+  template Error allReduceMean<T>(Communicator &, ArrayRef<Member<T>>, bool,   \
+                                  uint64_t &);                                 \
+  template Error allReduceSum<T>(Communicator &, ArrayRef<Member<T>>,          \
                                  uint64_t &);                                  \
-  template Error gatherRanges<T>(Communicator &, ArrayRef<Member<T>>, bool,    \
-                                 uint64_t &);
+  template Error reduceScatter<T>(Communicator &, ArrayRef<Member<T>>, bool,   \
+                                  uint64_t &);                                 \
+  template Error allGather<T>(Communicator &, ArrayRef<Member<T>>, bool,       \
+                              uint64_t &);
 MPOPT_INSTANTIATE(float)
 MPOPT_INSTANTIATE(double)
 #undef MPOPT_INSTANTIATE
@@ -267,36 +271,36 @@ MPOPT_INSTANTIATE(double)
 namespace {
 /// The rows of all ranks. Each rank sends as many rows as the rank with the
 /// most rows; those after its own `counts` rows have no meaning.
-template <typename Wire> struct RankRows {
+template <typename WireType> struct RankRows {
   std::vector<int64_t> counts, indices;
-  std::vector<Wire> elements;
+  std::vector<WireType> elements;
   size_t most = 0;
 };
 } // namespace
 
-template <typename Wire>
+template <typename WireType>
 static Error gatherRows(Communicator &ranks, Member<float> table,
                         ArrayRef<int64_t> rows, size_t width,
-                        RankRows<Wire> &all) {
+                        RankRows<WireType> &all) {
   std::vector<int64_t> own(all.most);
-  std::vector<Wire> elements(all.most * width);
+  std::vector<WireType> elements(all.most * width);
   std::copy(rows.begin(), rows.end(), own.begin());
   for (size_t i = 0; i < rows.size(); ++i)
     convert(ArrayRef<float>(table.slice(size_t(rows[i]) * width, width)),
-            MutableArrayRef<Wire>(elements).slice(i * width, width));
+            MutableArrayRef<WireType>(elements).slice(i * width, width));
   size_t numRanks = size_t(ranks.getSize());
   all.indices.resize(own.size() * numRanks);
   all.elements.resize(elements.size() * numRanks);
-  if (Error failed = ranks.gather(own.data(), all.indices.data(),
-                                  own.size() * sizeof(int64_t)))
+  if (Error failed = ranks.allGather(own.data(), all.indices.data(),
+                                     own.size() * sizeof(int64_t)))
     return failed;
-  return ranks.gather(elements.data(), all.elements.data(),
-                      elements.size() * sizeof(Wire));
+  return ranks.allGather(elements.data(), all.elements.data(),
+                         elements.size() * sizeof(WireType));
 }
 
 /// Adds up rows in the order of ranks, from +0 on.
-template <typename Wire>
-static void addRows(const RankRows<Wire> &all, Member<float> table,
+template <typename WireType>
+static void addRows(const RankRows<WireType> &all, Member<float> table,
                     size_t width) {
   std::vector<bool> isTouched(table.size() / width);
   std::vector<size_t> touched;
@@ -309,25 +313,25 @@ static void addRows(const RankRows<Wire> &all, Member<float> table,
         touched.push_back(row);
         std::fill(sums.begin(), sums.end(), 0.0f);
       }
-      add(ArrayRef<Wire>(all.elements).slice(place * width, width), sums);
+      add(ArrayRef<WireType>(all.elements).slice(place * width, width), sums);
     }
   for (size_t row : touched)
     for (float &element : table.slice(row * width, width))
       element /= float(all.counts.size());
 }
 
-template <typename Wire>
-static Expected<bool> makeRowMeansBy(Communicator &ranks, Member<float> table,
-                                     ArrayRef<int64_t> rows, int64_t size,
-                                     uint64_t &sent) {
+template <typename WireType>
+static Expected<bool>
+allReduceRowMeanBy(Communicator &ranks, Member<float> table,
+                   ArrayRef<int64_t> rows, int64_t size, uint64_t &sent) {
   size_t numRanks = size_t(ranks.getSize());
   constexpr int64_t unknown = -1;
   bool isUsual = size > 0 && !table.empty() &&
                  (rows.empty() || (rows.front() >= 0 && rows.back() < size));
   int64_t own = isUsual ? int64_t(rows.size()) : unknown;
-  RankRows<Wire> all;
+  RankRows<WireType> all;
   all.counts.resize(numRanks);
-  if (Error failed = ranks.gather(&own, all.counts.data(), sizeof(own)))
+  if (Error failed = ranks.allGather(&own, all.counts.data(), sizeof(own)))
     return std::move(failed);
   sent += sizeof(own) * (numRanks - 1);
   for (int64_t count : all.counts) {
@@ -336,8 +340,8 @@ static Expected<bool> makeRowMeansBy(Communicator &ranks, Member<float> table,
     all.most = std::max(all.most, size_t(count));
   }
   size_t width = table.size() / size_t(size);
-  uint64_t bytes = all.most * (sizeof(int64_t) + width * sizeof(Wire));
-  uint64_t whole = 2 * (table.size() / numRanks) * sizeof(Wire);
+  uint64_t bytes = all.most * (sizeof(int64_t) + width * sizeof(WireType));
+  uint64_t whole = 2 * (table.size() / numRanks) * sizeof(WireType);
   if (bytes >= std::min<uint64_t>(whole, INT32_MAX))
     return false;
   if (all.most == 0)
@@ -349,26 +353,27 @@ static Expected<bool> makeRowMeansBy(Communicator &ranks, Member<float> table,
   return true;
 }
 
-Expected<bool> makeRowMeans(Communicator &ranks, Member<float> table,
-                            ArrayRef<int64_t> rows, int64_t size,
-                            bool isWireBF16, uint64_t &sent) {
-  return isWireBF16 ? makeRowMeansBy<BFloat16>(ranks, table, rows, size, sent)
-                    : makeRowMeansBy<float>(ranks, table, rows, size, sent);
+Expected<bool> allReduceRowMean(Communicator &ranks, Member<float> table,
+                                ArrayRef<int64_t> rows, int64_t size,
+                                bool isWireBF16, uint64_t &sent) {
+  return isWireBF16
+             ? allReduceRowMeanBy<BFloat16>(ranks, table, rows, size, sent)
+             : allReduceRowMeanBy<float>(ranks, table, rows, size, sent);
 }
 
 //===----------------------------------------------------------------------===//
 // Flags
 //===----------------------------------------------------------------------===//
 
-Error makeConjunctions(Communicator &ranks, ArrayRef<Member<char>> bucket,
-                       uint64_t &sent) {
-  Line<char> line;
+Error allReduceAnd(Communicator &ranks, ArrayRef<Member<char>> bucket,
+                   uint64_t &sent) {
+  Shard<char> flags;
   for (Member<char> member : bucket)
-    line.add(member);
+    flags.add(member);
   size_t numRanks = size_t(ranks.getSize());
-  std::vector<char> own(line.size), all(line.size * numRanks);
-  line.read(0, MutableArrayRef<char>(own));
-  if (Error failed = ranks.gather(own.data(), all.data(), own.size()))
+  std::vector<char> own(flags.size), all(flags.size * numRanks);
+  flags.read(0, MutableArrayRef<char>(own));
+  if (Error failed = ranks.allGather(own.data(), all.data(), own.size()))
     return failed;
   for (size_t i = 0; i < own.size(); ++i) {
     own[i] = 1;
@@ -376,7 +381,7 @@ Error makeConjunctions(Communicator &ranks, ArrayRef<Member<char>> bucket,
       if (all[rank * own.size() + i] == 0)
         own[i] = 0;
   }
-  line.write(0, ArrayRef<char>(own));
+  flags.write(0, ArrayRef<char>(own));
   sent += own.size() * (numRanks - 1);
   return Error::success();
 }

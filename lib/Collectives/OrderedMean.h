@@ -23,39 +23,39 @@ template <typename T> using Member = llvm::MutableArrayRef<T>;
 /// number of bytes that this rank sends is added to `sent`. With `isWireBF16`,
 /// floats and their means are rounded to bf16 before they are sent.
 template <typename T>
-llvm::Error makeMeans(Communicator &ranks, llvm::ArrayRef<Member<T>> bucket,
-                      bool isWireBF16, uint64_t &sent);
+llvm::Error allReduceMean(Communicator &ranks, llvm::ArrayRef<Member<T>> bucket,
+                          bool isWireBF16, uint64_t &sent);
 
 /// Same without the division; never rounded.
 template <typename T>
-llvm::Error makeSums(Communicator &ranks, llvm::ArrayRef<Member<T>> bucket,
-                     uint64_t &sent);
+llvm::Error allReduceSum(Communicator &ranks, llvm::ArrayRef<Member<T>> bucket,
+                         uint64_t &sent);
 
 /// Computes means only of the elements that this rank owns: of a member of n
 /// elements, rank r of N owns those from r n / N up to, but not including, (r +
 /// 1) n / N, rounded down.
 template <typename T>
-llvm::Error scatterMeans(Communicator &ranks, llvm::ArrayRef<Member<T>> bucket,
-                         bool isWireBF16, uint64_t &sent);
+llvm::Error reduceScatter(Communicator &ranks, llvm::ArrayRef<Member<T>> bucket,
+                          bool isWireBF16, uint64_t &sent);
 
 /// Replaces elements that other ranks own by their values. With `isWireBF16`,
 /// these floats are rounded to bf16.
 template <typename T>
-llvm::Error gatherRanges(Communicator &ranks, llvm::ArrayRef<Member<T>> bucket,
-                         bool isWireBF16, uint64_t &sent);
+llvm::Error allGather(Communicator &ranks, llvm::ArrayRef<Member<T>> bucket,
+                      bool isWireBF16, uint64_t &sent);
 
 /// Computes the means of a table of `size` rows, all of which are zero on this
 /// rank except `rows`, which are in ascending order. Rows are sent with their
 /// indices. Returns false, with the table unchanged on all ranks, if sending
 /// the whole table takes fewer bytes, or if a rank has an invalid row.
-llvm::Expected<bool> makeRowMeans(Communicator &ranks, Member<float> table,
-                                  llvm::ArrayRef<int64_t> rows, int64_t size,
-                                  bool isWireBF16, uint64_t &sent);
+llvm::Expected<bool> allReduceRowMean(Communicator &ranks, Member<float> table,
+                                      llvm::ArrayRef<int64_t> rows,
+                                      int64_t size, bool isWireBF16,
+                                      uint64_t &sent);
 
 /// Replaces each flag byte by 1 if it is nonzero on all ranks, else by 0.
-llvm::Error makeConjunctions(Communicator &ranks,
-                             llvm::ArrayRef<Member<char>> bucket,
-                             uint64_t &sent);
+llvm::Error allReduceAnd(Communicator &ranks,
+                         llvm::ArrayRef<Member<char>> bucket, uint64_t &sent);
 
 } // namespace mp
 

@@ -7,7 +7,7 @@
 
 #include "Watchdog.h"
 
-#include "mp-opt/Collectives/Ranks.h"
+#include "mp-opt/Collectives/ProcessGroup.h"
 
 #include <cstdio>
 #include <unistd.h>

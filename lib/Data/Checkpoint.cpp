@@ -122,7 +122,7 @@ static Expected<json::Object> readManifest(const std::string &file) {
     return prefixError(file + ": corrupt checkpoint", value.takeError());
   json::Object *object = value->getAsObject();
   if (!object)
-    return corrupt(file, "it is no manifest");
+    return corrupt(file, "it is not a manifest");
   json::Object manifest = std::move(*object);
   std::string checksum = manifest.getString("checksum").value_or("").str();
   manifest.erase("checksum");
@@ -165,7 +165,7 @@ Expected<Checkpoint> CheckpointFolder::read(uint64_t step) const {
   const json::Object *settings = manifest->getObject("settings");
   const json::Object *tensors = manifest->getObject("tensors");
   if (!settings || !tensors || getCount("step") != step)
-    return corrupt(file, "it is no manifest of this checkpoint");
+    return corrupt(file, "it is not a manifest of this checkpoint");
   Checkpoint checkpoint;
   checkpoint.step = step;
   checkpoint.epoch = getCount("epoch");

@@ -171,7 +171,7 @@ Error checkDataFileName(StringRef path, bool haveNames) {
       isTorch ? ", which safetensors.torch.load_file() reads for torch" : "";
   return createStringError(
       "'" + path + "': '" + suffix +
-      "' is no format that tensors are written in; "
+      "' is not a format that tensors are written in; "
       "expected " +
       (haveNames ? ".safetensors or .npz" : ".npz, .npy or .safetensors") +
       advice);

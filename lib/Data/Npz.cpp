@@ -20,7 +20,7 @@ Expected<std::vector<NamedTensor>> parseNpz(const DataBuffer &file) {
   for (const ZipArchive::Entry &entry : archive->getEntries()) {
     StringRef name = entry.name;
     if (!name.consume_back(".npy"))
-      return createStringError("entry '" + name + "' is no .npy file");
+      return createStringError("entry '" + name + "' is not an .npy file");
     Expected<DataBuffer> content = archive->read(entry);
     if (!content)
       return content.takeError();

@@ -146,7 +146,7 @@ static Error readAttributes(const json::Object &header,
   for (const auto &[key, text] : *object) {
     std::optional<StringRef> string = text.getAsString();
     if (!string)
-      return corrupt("metadata entry '" + key.str() + "' is no text");
+      return corrupt("metadata entry '" + key.str() + "' is not text");
     attributes[key.str()] = string->str();
   }
   return Error::success();
@@ -167,7 +167,7 @@ parseSafetensors(const DataBuffer &file, DataAttributes *attributes) {
                        header.takeError());
   const json::Object *object = header->getAsObject();
   if (!object)
-    return corrupt("its header is no object");
+    return corrupt("its header is not an object");
   DataAttributes ignored;
   if (Error failed =
           readAttributes(*object, attributes ? *attributes : ignored))

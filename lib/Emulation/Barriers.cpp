@@ -40,7 +40,7 @@ static bool open(Fiber &fiber, Barrier &barrier) {
 static void wait(Fiber &fiber, Barrier &barrier, uint32_t place) {
   fiber.place = place;
   barrier.waiting.append(fiber);
-  leave(fiber);
+  yield(fiber);
 }
 
 void leaveBarriers(Fiber &fiber) {

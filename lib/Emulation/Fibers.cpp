@@ -81,7 +81,7 @@ void finishSwitch(Fiber *at) {
 }
 
 /// Switches to the next fiber that is ready, or to the launching thread.
-void goOn(Fiber &fiber) {
+void resumeNext(Fiber &fiber) {
   Fiber *next = machine.ready.take();
   if (next == &fiber)
     return;
@@ -127,13 +127,13 @@ void runFiber() {
   Fiber &fiber = *machine.current;
   finishSwitch(&fiber);
   while (true) {
-    if (machine.kernel->flags & MP_EMULATED_MEETS) {
+    if (machine.kernel->flags & MP_EMULATED_SYNCHRONIZES) {
       machine.kernel->code(machine.parameters);
       endThread(fiber);
     } else {
       runThreads(fiber);
     }
-    goOn(fiber);
+    resumeNext(fiber);
   }
 }
 
@@ -213,9 +213,9 @@ void runFibers() {
   machine.current = nullptr;
 }
 
-void leave(Fiber &fiber) {
+void yield(Fiber &fiber) {
   fiber.isWaiting = true;
-  goOn(fiber);
+  resumeNext(fiber);
   fiber.isWaiting = false;
 }
 

@@ -155,10 +155,10 @@ void setThreads() {
 }
 
 /// Marks the threads of the block as ready, in order.
-void beginBlock(bool meets) {
+void beginBlock(bool synchronizes) {
   machine.ended = 0;
   machine.ready.append(machine.fibers[0]);
-  if (meets) {
+  if (synchronizes) {
     for (uint32_t index = 1; index < machine.numThreads; ++index)
       machine.ready.append(machine.fibers[index]);
     for (uint32_t warp = 0; warp < machine.numWarps; ++warp)
@@ -204,7 +204,7 @@ bool runBlock() {
   bool shares = kernel.flags & MP_EMULATED_SHARES;
   if (shares)
     clearShared();
-  beginBlock(kernel.flags & MP_EMULATED_MEETS);
+  beginBlock(kernel.flags & MP_EMULATED_SYNCHRONIZES);
   runFibers();
   if (!machine.hasFailed && machine.ended < machine.numThreads)
     reportDeadlock();
@@ -233,9 +233,9 @@ int32_t launch(const mp_emulated_kernel &kernel, const uint32_t *grid,
   machine.parameters = parameters;
   machine.hasFailed = false;
   setSizes(grid, block, dynamicShared);
-  bool meets = kernel.flags & MP_EMULATED_MEETS;
-  if (!prepareFibers(meets ? machine.numThreads : 1) || !prepareShared() ||
-      !prepareRaces())
+  bool synchronizes = kernel.flags & MP_EMULATED_SYNCHRONIZES;
+  if (!prepareFibers(synchronizes ? machine.numThreads : 1) ||
+      !prepareShared() || !prepareRaces())
     return refuse(kernel, "out of memory");
   setThreads();
   ++machine.figures.launches;

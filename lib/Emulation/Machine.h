@@ -108,8 +108,8 @@ struct Barrier {
   Queue waiting;
 };
 
-/// A convergence point: lanes of a warp on their way to the same instruction.
-struct Meeting {
+/// Lanes of a warp on their way to the same instruction.
+struct ConvergencePoint {
   uint32_t mask, arrived, place;
   Queue waiting;
 };
@@ -118,7 +118,7 @@ struct Warp {
   /// The lanes that exist, and those that have ended.
   uint32_t present, ended;
   uint32_t open;
-  Meeting meetings[warpSize];
+  ConvergencePoint points[warpSize];
 };
 
 /// The state of a launch. Only one launch runs at a time.
@@ -177,7 +177,7 @@ bool prepareFibers(uint32_t count);
 void runFibers();
 /// Switches from a waiting thread to others, until it has been taken from
 /// `ready`.
-void leave(Fiber &fiber);
+void yield(Fiber &fiber);
 /// Switches from a thread to the launching one and never returns.
 [[noreturn]] void abandon(Fiber &fiber);
 /// Resets fibers that an abandoned launch has left.
@@ -204,9 +204,9 @@ void leaveBarriers(Fiber &fiber);
 // Warps.cpp
 
 /// The convergence point of the lanes of `mask`. The last lane to arrive gets
-/// the meeting, which it must close; the others get null after that.
-Meeting *meet(Fiber &fiber, uint32_t place, uint32_t mask);
-void close(Fiber &fiber, Meeting &meeting);
+/// the point, which it must close; the others wait and get null after that.
+ConvergencePoint *arrive(Fiber &fiber, uint32_t place, uint32_t mask);
+void close(Fiber &fiber, ConvergencePoint &point);
 /// Fails unless the warp has all its lanes.
 void expectWholeWarp(Fiber &fiber, uint32_t place);
 /// Fails if other lanes wait for one that ends.

@@ -138,9 +138,9 @@ void mp_emulated_load_matrix(mp_emulated_thread *thread, uint32_t place,
   }
   fiber.row = static_cast<const char *>(row);
   fiber.out = result;
-  if (Meeting *meeting = meet(fiber, place, ~0u)) {
+  if (ConvergencePoint *point = arrive(fiber, place, ~0u)) {
     load(getLanes(fiber), count, transposed);
-    close(fiber, *meeting);
+    close(fiber, *point);
   }
 }
 
@@ -151,10 +151,10 @@ void mp_emulated_multiply(mp_emulated_thread *thread, uint32_t place,
   expectWholeWarp(fiber, place);
   fiber.in = operands;
   fiber.out = reinterpret_cast<uint32_t *>(result);
-  if (Meeting *meeting = meet(fiber, place, ~0u)) {
+  if (ConvergencePoint *point = arrive(fiber, place, ~0u)) {
     multiply(getLanes(fiber), kind);
     ++machine.figures.products;
-    close(fiber, *meeting);
+    close(fiber, *point);
   }
 }
 

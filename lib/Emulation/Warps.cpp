@@ -29,47 +29,47 @@ static uint32_t checkMask(Fiber &fiber, uint32_t place, uint32_t mask) {
 
 /// The open convergence point of these lanes, or a new one. Lanes that are at
 /// another place may arrive later, unless they wait there for this lane.
-static Meeting &find(Fiber &fiber, uint32_t place, uint32_t mask) {
+static ConvergencePoint &find(Fiber &fiber, uint32_t place, uint32_t mask) {
   Warp &warp = getWarp(fiber);
-  Meeting *found = nullptr;
+  ConvergencePoint *found = nullptr;
   for (uint32_t index = 0; index < warp.open; ++index) {
-    Meeting &meeting = warp.meetings[index];
-    if (meeting.mask == mask && meeting.place == place)
-      found = &meeting;
-    else if (meeting.arrived & mask && meeting.mask >> fiber.lane & 1)
+    ConvergencePoint &point = warp.points[index];
+    if (point.mask == mask && point.place == place)
+      found = &point;
+    else if (point.arrived & mask && point.mask >> fiber.lane & 1)
       fail(fiber, place,
            "found mask 0x%08x, but lanes 0x%08x wait at %s with mask 0x%08x",
-           mask, meeting.arrived, getText(meeting.place), meeting.mask);
+           mask, point.arrived, getText(point.place), point.mask);
   }
   if (found)
     return *found;
-  Meeting &meeting = warp.meetings[warp.open++];
-  meeting = Meeting();
-  meeting.mask = mask;
-  meeting.place = place;
-  return meeting;
+  ConvergencePoint &point = warp.points[warp.open++];
+  point = ConvergencePoint();
+  point.mask = mask;
+  point.place = place;
+  return point;
 }
 
-Meeting *meet(Fiber &fiber, uint32_t place, uint32_t mask) {
+ConvergencePoint *arrive(Fiber &fiber, uint32_t place, uint32_t mask) {
   mask = checkMask(fiber, place, mask);
-  Meeting &meeting = find(fiber, place, mask);
-  meeting.arrived |= 1u << fiber.lane;
-  if (meeting.arrived == meeting.mask)
-    return &meeting;
+  ConvergencePoint &point = find(fiber, place, mask);
+  point.arrived |= 1u << fiber.lane;
+  if (point.arrived == point.mask)
+    return &point;
   fiber.place = place;
-  meeting.waiting.append(fiber);
-  leave(fiber);
+  point.waiting.append(fiber);
+  yield(fiber);
   return nullptr;
 }
 
-void close(Fiber &fiber, Meeting &meeting) {
+void close(Fiber &fiber, ConvergencePoint &point) {
   // These fibers resume first, since their stacks are likely in the cache.
-  machine.ready.prepend(meeting.waiting);
+  machine.ready.prepend(point.waiting);
   ++machine.figures.collectives;
   Warp &warp = getWarp(fiber);
-  Meeting &last = warp.meetings[--warp.open];
-  if (&last != &meeting)
-    meeting = last;
+  ConvergencePoint &last = warp.points[--warp.open];
+  if (&last != &point)
+    point = last;
 }
 
 void expectWholeWarp(Fiber &fiber, uint32_t place) {
@@ -81,10 +81,10 @@ void expectWholeWarp(Fiber &fiber, uint32_t place) {
 void leaveWarp(Fiber &fiber) {
   Warp &warp = getWarp(fiber);
   for (uint32_t index = 0; index < warp.open; ++index) {
-    const Meeting &meeting = warp.meetings[index];
-    if (meeting.mask >> fiber.lane & 1)
+    const ConvergencePoint &point = warp.points[index];
+    if (point.mask >> fiber.lane & 1)
       fail(fiber, noPlace, "ends, but lanes 0x%08x wait for it at %s",
-           meeting.arrived, getText(meeting.place));
+           point.arrived, getText(point.place));
   }
   warp.ended |= 1u << fiber.lane;
 }
@@ -92,11 +92,11 @@ void leaveWarp(Fiber &fiber) {
 /// Calls `compute` with the lanes of `mask` when all have arrived. Returns the
 /// value that it has written to this lane's `result`.
 template <typename Compute>
-static uint64_t meetFor(Fiber &fiber, uint32_t place, uint32_t mask,
-                        Compute compute) {
-  if (Meeting *meeting = meet(fiber, place, mask)) {
-    compute(getLanes(fiber), meeting->mask);
-    close(fiber, *meeting);
+static uint64_t converge(Fiber &fiber, uint32_t place, uint32_t mask,
+                         Compute compute) {
+  if (ConvergencePoint *point = arrive(fiber, place, mask)) {
+    compute(getLanes(fiber), point->mask);
+    close(fiber, *point);
   }
   return fiber.result;
 }
@@ -215,7 +215,7 @@ extern "C" {
 
 void mp_emulated_sync_warp(mp_emulated_thread *thread, uint32_t place,
                            uint32_t mask) {
-  meetFor(getFiber(thread), place, mask, synchronize);
+  converge(getFiber(thread), place, mask, synchronize);
 }
 
 uint64_t mp_emulated_shuffle(mp_emulated_thread *thread, uint32_t place,
@@ -225,7 +225,7 @@ uint64_t mp_emulated_shuffle(mp_emulated_thread *thread, uint32_t place,
   fiber.value = value;
   fiber.offset = offset;
   fiber.clamp = clamp;
-  return meetFor(fiber, place, mask, [&](Fiber *lanes, uint32_t present) {
+  return converge(fiber, place, mask, [&](Fiber *lanes, uint32_t present) {
     shuffle(lanes, present, kind);
   });
 }
@@ -237,7 +237,7 @@ uint32_t mp_emulated_vote(mp_emulated_thread *thread, uint32_t place,
   auto compute = [&](Fiber *lanes, uint32_t present) {
     vote(lanes, present, kind);
   };
-  return static_cast<uint32_t>(meetFor(fiber, place, mask, compute));
+  return static_cast<uint32_t>(converge(fiber, place, mask, compute));
 }
 
 uint32_t mp_emulated_reduce(mp_emulated_thread *thread, uint32_t place,
@@ -247,14 +247,14 @@ uint32_t mp_emulated_reduce(mp_emulated_thread *thread, uint32_t place,
   auto compute = [&](Fiber *lanes, uint32_t present) {
     reduce(lanes, present, kind);
   };
-  return static_cast<uint32_t>(meetFor(fiber, place, mask, compute));
+  return static_cast<uint32_t>(converge(fiber, place, mask, compute));
 }
 
 uint64_t mp_emulated_match(mp_emulated_thread *thread, uint32_t place,
                            uint32_t kind, uint32_t mask, uint64_t value) {
   Fiber &fiber = getFiber(thread);
   fiber.value = value;
-  return meetFor(fiber, place, mask, [&](Fiber *lanes, uint32_t present) {
+  return converge(fiber, place, mask, [&](Fiber *lanes, uint32_t present) {
     match(lanes, present, kind);
   });
 }
@@ -266,7 +266,8 @@ uint32_t mp_emulated_elect(mp_emulated_thread *thread, uint32_t place,
       lanes[lane].result = !(present & ((1u << lane) - 1));
     });
   };
-  return static_cast<uint32_t>(meetFor(getFiber(thread), place, mask, compute));
+  return static_cast<uint32_t>(
+      converge(getFiber(thread), place, mask, compute));
 }
 
 } // extern "C"

@@ -56,7 +56,7 @@ static FailureOr<ProgramCode> generateDeviceCode(ModuleOp module,
 /// Reads the kernels that mp-insert-stamps has listed.
 static std::vector<KernelWork> readKernels(ModuleOp module) {
   std::vector<KernelWork> kernels;
-  auto list = module->getAttrOfType<ArrayAttr>(mark::stamped);
+  auto list = module->getAttrOfType<ArrayAttr>(mark::timestamped);
   if (!list)
     return kernels;
   for (auto entry : list.getAsRange<DictionaryAttr>()) {

@@ -206,10 +206,10 @@ LogicalResult PlanMaker::checkOutputs(func::FuncOp main) {
     }
     if (output.state < 0 || size_t(output.state) >= plan.inputs.size() ||
         plan.inputs[output.state].bytes != output.bytes)
-      return main.emitError("output '")
-             << output.name
-             << "' has no memory: it is no state of an input, and there is no "
-                "runtime.output for it";
+      return main.emitError("output '") << output.name
+                                        << "' has no memory: it is not a state "
+                                           "of an input, and there is no "
+                                           "runtime.output for it";
   }
   return success();
 }

@@ -22,7 +22,7 @@ namespace mp {
 static thread_local int64_t *currentTimes = nullptr;
 
 /// The target of `runtime.stamp`. It is not in the run-time library because
-/// code in files has no stamps.
+/// code in files has no timestamps.
 static void keepTime(int64_t number) {
   currentTimes[number] = std::chrono::steady_clock::now().time_since_epoch() /
                          std::chrono::nanoseconds(1);

@@ -423,8 +423,9 @@ std::optional<bool> NodeBuilder::isBroadcast(Value like, Value other,
     return true;
   if (!type.isDynamicDim(position))
     return false;
-  auto [beside, besidePosition] = getAxis(other);
-  if (beside && (besidePosition < 0 || beside.getDimSize(besidePosition) == 1))
+  auto [otherType, otherPosition] = getAxis(other);
+  if (otherType &&
+      (otherPosition < 0 || otherType.getDimSize(otherPosition) == 1))
     return false;
   for (Value same : {other, value})
     if (int64_t axisOfSame = getAxis(same).second;

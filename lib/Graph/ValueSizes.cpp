@@ -107,7 +107,7 @@ llvm::Error checkDimensionNames(ModuleOp module, const DimensionSizes &sizes) {
   if (sizes.empty())
     return llvm::Error::success();
   SmallVector<StringRef, 0> names = getDimensionNames(module);
-  constexpr size_t mostShown = 8;
+  constexpr size_t maxShown = 8;
   auto wanted = llvm::to_vector(sizes.keys());
   llvm::sort(wanted);
   for (StringRef name : wanted) {
@@ -118,8 +118,8 @@ llvm::Error checkDimensionNames(ModuleOp module, const DimensionSizes &sizes) {
       hint = ": none of its dimensions has a name";
     else if (hint.empty())
       hint = ": it has " +
-             llvm::join(ArrayRef(names).take_front(mostShown), ", ") +
-             (names.size() > mostShown ? ", ..." : "");
+             llvm::join(ArrayRef(names).take_front(maxShown), ", ") +
+             (names.size() > maxShown ? ", ..." : "");
     return llvm::createStringError("the model has no dimension '" + name + "'" +
                                    hint);
   }
@@ -232,8 +232,8 @@ void ValueSizes::addValue(Value value, Operation *source,
   size.dims.assign(type.getShape().begin(), type.getShape().end());
   unsigned guesses = addDims(value, source, known, size);
   // The default suits one or two sizes: a higher power of it is not realistic.
-  constexpr unsigned mostGuesses = 2;
-  size.isGuess = source && source->getNumOperands() && guesses > mostGuesses;
+  constexpr unsigned maxGuesses = 2;
+  size.isGuess = source && source->getNumOperands() && guesses > maxGuesses;
   if (!size.elements)
     size.elements =
         size.isGuess ? guessElements(source, *this) : multiply(size.dims);

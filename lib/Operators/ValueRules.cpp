@@ -263,6 +263,19 @@ static constexpr Rule rows[] = {
     words("Upsample", "mode", "nearest|linear|bilinear"),
 };
 
+/// The initial state of a recurrent operator, operand `operand`: as wide as the
+/// recurrence weights, operand 2, and unless batches come first, with a part for
+/// each of their directions and the batch of operand 0.
+static constexpr SizeRule width(StringLiteral op, uint8_t operand) {
+  return {op, operand, 2, 2, 2};
+}
+static constexpr SizeRule directions(StringLiteral op, uint8_t operand) {
+  return {op, operand, 0, 2, 0, "", 1, 1, "layout"};
+}
+static constexpr SizeRule batch(StringLiteral op, uint8_t operand) {
+  return {op, operand, 1, 0, 1, "", 1, 1, "layout"};
+}
+
 /// Sorted by operator.
 static constexpr SizeRule sizes[] = {
     {"BatchNormalization", 0, 1, 1, 0},
@@ -279,6 +292,11 @@ static constexpr SizeRule sizes[] = {
     {"GRU", 2, 1, 1, 1},
     {"GRU", 2, 1, 2, 2, "", 1, 3},
     {"GRU", 3, 1, 2, 1, "", 1, 2},
+    {"GRU", 3, 0, 2, 0},
+    {"GRU", 4, 0, 0, 1, "", 1, 1, "layout"},
+    width("GRU", 5),
+    directions("GRU", 5),
+    batch("GRU", 5),
     {"GroupNormalization", 0, 1, 1, 0, "", 21},
     {"GroupNormalization", 0, 1, 2, 0, "", 21},
     {"InstanceNormalization", 0, 1, 1, 0},
@@ -288,6 +306,16 @@ static constexpr SizeRule sizes[] = {
     {"LSTM", 2, 1, 1, 1},
     {"LSTM", 2, 1, 2, 2, "", 1, 4},
     {"LSTM", 3, 1, 2, 1, "", 1, 2},
+    {"LSTM", 3, 0, 2, 0},
+    {"LSTM", 4, 0, 0, 1, "", 1, 1, "layout"},
+    width("LSTM", 5),
+    directions("LSTM", 5),
+    batch("LSTM", 5),
+    width("LSTM", 6),
+    directions("LSTM", 6),
+    batch("LSTM", 6),
+    {"LSTM", 7, 0, 2, 0},
+    {"LSTM", 7, 1, 2, 2, "", 1, 3},
     {"QLinearConv", 0, 1, 3, 1, "group"},
     {"QLinearConv", 3, 0, 8, 0},
     {"RNN", 0, 2, 1, 2},
@@ -295,6 +323,11 @@ static constexpr SizeRule sizes[] = {
     {"RNN", 2, 1, 1, 1},
     {"RNN", 2, 1, 2, 2, "", 1, 1},
     {"RNN", 3, 1, 2, 1, "", 1, 2},
+    {"RNN", 3, 0, 2, 0},
+    {"RNN", 4, 0, 0, 1, "", 1, 1, "layout"},
+    width("RNN", 5),
+    directions("RNN", 5),
+    batch("RNN", 5),
 };
 
 using Operand = OperandRule;

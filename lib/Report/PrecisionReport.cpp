@@ -14,9 +14,9 @@
 #include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Graph/MultiplyAdds.h"
 #include "mp-opt/Precision/Analysis/Constants.h"
+#include "mp-opt/Precision/Assignment/FloatTypeVariables.h"
 #include "mp-opt/Precision/Assignment/PrecisionRemarks.h"
 #include "mp-opt/Precision/Assignment/SavedValues.h"
-#include "mp-opt/Precision/Assignment/TypeSlots.h"
 #include "mp-opt/Precision/Policy/Policy.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -230,17 +230,18 @@ void Collector::askSchema(ReportNode &node, SchemaCache &schemas) {
   ElementKind low = onnxir::getElementKind(lowType);
   bool isChosen = false;
   node.isAdmitted = !entry.isExtension;
-  for (TypeSlot &slot : getTypeSlots(node.op, entry.schema, functions)) {
-    if (slot.kind != ElementKind::Float && slot.kind != low)
+  for (FloatTypeVariable &variable :
+       getFloatTypeVariables(node.op, entry.schema, functions)) {
+    if (variable.kind != ElementKind::Float && variable.kind != low)
       continue;
     isChosen = true;
-    node.isAdmitted &= slot.obstacle.empty() &&
-                       (!entry.schema || slot.admits(*entry.schema, low));
-    if (entry.schema && slot.obstacle.empty())
+    node.isAdmitted &= variable.obstacle.empty() &&
+                       (!entry.schema || variable.admits(*entry.schema, low));
+    if (entry.schema && variable.obstacle.empty())
       node.firstOpset =
           std::max(node.firstOpset,
-                   slot.getFirstOpset(*entry.schema, *entry.family, low));
-    for (OpOperand *read : slot.reads)
+                   variable.getFirstOpset(*entry.schema, *entry.family, low));
+    for (OpOperand *read : variable.reads)
       if (read->getOwner() == node.op)
         voters.back().push_back(read->getOperandNumber());
   }

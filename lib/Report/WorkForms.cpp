@@ -88,7 +88,7 @@ static std::string listOps(ArrayRef<std::string> ops) {
 static void printKept(const WorkSummary &work, StringRef precision,
                       raw_ostream &os) {
   constexpr size_t most = 3;
-  constexpr double leastShare = 0.01;
+  constexpr double minShare = 0.01;
   if (!work.isLittle() || work.kept.empty())
     return;
   os << "what is not " << precision << ", and why\n";
@@ -98,7 +98,7 @@ static void printKept(const WorkSummary &work, StringRef precision,
       Work share;
       share.low = kept.multiplyAdds;
       share.total = work.all.total;
-      if (&kept != &work.kept.front() && share.getShare() < leastShare)
+      if (&kept != &work.kept.front() && share.getShare() < minShare)
         break;
       text = formatShare(share) + " of the work, ";
     }

@@ -432,8 +432,8 @@ function label(text, x, y, width, font, color) {
   ctx.fillStyle = color;
   ctx.fillText(shorten(text, width), x, y);
 }
-// The warmer, the longer: nodes beside the longest one, groups by their share
-// of all time.
+// The warmer, the longer: nodes in relation to the longest one, groups by
+// their share of all time.
 function fillOf(item, usual) {
   if (!byTime || !longest) return usual;
   const part = item.items ? item.time / totalTime : item.heat / longest;
@@ -786,7 +786,7 @@ function showSavings() {
   if (!rows.length) return [el('p', 'No list keeps a node in fp32 that could be 16 bit.')];
   return [
     el('p', 'What allowing an operator could save: half of its fp32 results, ' +
-       'those of nodes that follow it, and the casts beside them. An estimate; ' +
+       'those of nodes that follow it, and the casts next to them. An estimate; ' +
        'whether the numbers bear it is another matter.'),
     ...table(['flag', 'nodes', 'with them', 'saves', 'opset'], rows, row =>
       [link('--allow=' + str(row[0]), () => {

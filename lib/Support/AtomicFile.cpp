@@ -327,24 +327,24 @@ bool AtomicFile::hasContent(StringRef content) const {
 }
 
 /// Creates the name if it does not exist. If another process has created it in
-/// the meantime, that is not an error.
+/// the meantime, that is not an error: the file stays unplaced. A signal
+/// removes the name only after this process has created it.
 Error AtomicFile::placeNew() {
-  std::string path = folder->getPath(name);
-  sys::RemoveFileOnSignal(path);
+  SignalDelay delay;
   int result = temporary.empty()
                    ? ::linkat(AT_FDCWD, getProcPath(descriptor).c_str(),
                               folder->get(), name.c_str(), AT_SYMLINK_FOLLOW)
-                   : ::renameat(folder->get(), temporary.c_str(), folder->get(),
-                                name.c_str());
+                   : ::renameat2(folder->get(), temporary.c_str(),
+                                 folder->get(), name.c_str(), RENAME_NOREPLACE);
   if (!result) {
+    sys::RemoveFileOnSignal(folder->getPath(name));
     placed = provisional = true;
     return Error::success();
   }
-  int error = errno;
-  sys::DontRemoveFileOnSignal(path);
-  return error == EEXIST
-             ? Error::success()
-             : fail(std::error_code(error, std::generic_category()));
+  // A file system without this flag answers with EINVAL.
+  if (errno == EEXIST || (errno == EINVAL && !temporary.empty()))
+    return Error::success();
+  return failNow();
 }
 
 Error AtomicFile::place() {

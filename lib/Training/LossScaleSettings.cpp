@@ -53,7 +53,7 @@ llvm::Error LossScale::parse(StringRef text) {
       return error("there is no setting '" + key + "'" +
                    suggestNearest(key, llvm::make_first_range(known)));
     if (value.getAsDouble(*entry->second))
-      return error("'" + value + "' is no number");
+      return error("'" + value + "' is not a number");
   }
   auto isCount = [](double number) {
     return number >= 1 && number <= 0x1p30 && number == std::floor(number);

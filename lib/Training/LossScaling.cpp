@@ -157,9 +157,9 @@ static void findSeed(GraphOp graph, TrainingGraph &training) {
       common.reset();
   // Further factors on the path come after the seed; if two are multiplied with
   // each other, either one can be the seed.
-  llvm::DenseMap<unsigned, llvm::BitVector> behind;
+  llvm::DenseMap<unsigned, llvm::BitVector> laterFactors;
   for (unsigned index : common.set_bits()) {
-    llvm::BitVector &others = behind[index];
+    llvm::BitVector &others = laterFactors[index];
     others.resize(factors.size());
     for (OpOperand &use : factors[index].getUses())
       if (isLinearUse(use))
@@ -169,8 +169,8 @@ static void findSeed(GraphOp graph, TrainingGraph &training) {
     others &= common;
   }
   for (unsigned index : common.set_bits())
-    if (llvm::all_of(behind[index].set_bits(), [&](unsigned other) {
-          return behind[other].test(index) || other == index;
+    if (llvm::all_of(laterFactors[index].set_bits(), [&](unsigned other) {
+          return laterFactors[other].test(index) || other == index;
         })) {
       training.seeds.push_back(factors[index]);
       return;
@@ -572,7 +572,7 @@ LogicalResult scaleLosses(GraphOp graph, NodeBuilder &builder,
   if (settings.mode == LossScale::Static &&
       std::frexp(settings.initial, &exponent) != 0.5)
     graph.emitWarning() << "loss scale " << settings.initial
-                        << " is no power of two: it changes gradients by "
+                        << " is not a power of two: it changes gradients by "
                            "rounding";
   if (settings.initial < 1)
     graph.emitWarning() << "loss scale " << settings.initial

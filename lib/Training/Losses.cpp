@@ -281,7 +281,7 @@ FailureOr<LossTerm> LossBuilder::prepareClasses() {
   if (axis < 1 || axis >= rank)
     return error() << "'" << name << "' has rank " << rank
                    << ", and no class axis " << request.classAxis
-                   << " behind the batch";
+                   << " after the batch";
   if (failed(checkCount("weights", request.weights.size(),
                         type->getDimSize(axis))))
     return failure();

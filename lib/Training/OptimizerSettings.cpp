@@ -81,7 +81,7 @@ llvm::Error OptimizerSettings::parse(StringRef text) {
                    describeNumber(key, *rule));
     }
     if (value.getAsDouble(it->second) || !isInRange(key, it->second))
-      return error("'" + value + "' is no value for '" + key + "'");
+      return error("'" + value + "' is not a valid value for '" + key + "'");
   }
   return llvm::Error::success();
 }
@@ -115,7 +115,7 @@ llvm::Error OptimizerSettings::addGroup(StringRef given) {
     auto number = parseNumber(value);
     bool isFactor = !numbers.contains(key);
     if (!number || (isFactor ? *number < 0 : !isInRange(key, *number)))
-      return error("'" + value + "' is no value for '" + key + "'");
+      return error("'" + value + "' is not a valid value for '" + key + "'");
     if (!group.numbers.try_emplace(key, *number).second)
       return error("'" + key + "' is given twice");
   }

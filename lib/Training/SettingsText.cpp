@@ -67,7 +67,7 @@ static Expected<std::vector<double>> readText(StringRef path) {
       continue;
     auto number = parseNumber(text);
     if (!number)
-      return errorAt(path, line, "'" + text + "' is no number");
+      return errorAt(path, line, "'" + text + "' is not a number");
     numbers.push_back(*number);
   }
   return numbers;
@@ -103,7 +103,7 @@ Expected<std::vector<double>> parseNumbers(StringRef text) {
   for (StringRef part : split(text, ',')) {
     auto number = parseNumber(part);
     if (!number)
-      return createStringError("'" + part + "' is no number");
+      return createStringError("'" + part + "' is not a number");
     numbers.push_back(*number);
   }
   return numbers;

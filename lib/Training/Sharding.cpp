@@ -174,7 +174,7 @@ bool Sharder::find(Update &update) const {
   if (gradient.getReduction() != RankReduction::mean || !type ||
       type != gradient.getValue().getType() || !type.hasStaticShape() ||
       !isa<FloatType>(type.getElementType()) ||
-      type.getNumElements() < std::max(settings.leastElements, settings.ranks))
+      type.getNumElements() < std::max(settings.minElements, settings.ranks))
     return false;
   SmallVector<Value> values{gradient.getResult()};
   while (!values.empty()) {

@@ -122,15 +122,15 @@ def StopGradients : TrainingPass<"mp-stop-gradients"> {
   let description = [{
     Before: a forward model; functions are inlined. After: an Identity that
     passes no gradient has the mark `mp.stop_gradient`: torch's `detach`, by the
-    metadata that its newer exporter leaves or by its names; new ones behind
-    buffers that the model updates and behind the values that `values` matches.
+    metadata that its newer exporter leaves or by its names; new ones after
+    buffers that the model updates and after the values that `values` matches.
     A Gather of a table with a row for padding has that row as
     `mp.padding_index`: by the same metadata or by `mp-opt.padding_index`; in
     torch's exports without metadata it is the only row of zeros, with a
     warning. If an exporter has folded `detach` away, a warning names the
     reader.
 
-    An Identity behind the next value of a buffer has the buffer's name as
+    An Identity after the next value of a buffer has the buffer's name as
     `mp.next_buffer`, by the signature in the metadata of torch's newer
     exporter, or by `mp-opt.next_buffers` of the model. If the signature says
     that a buffer is updated, but its next value is not in the graph, there is a

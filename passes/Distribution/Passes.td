@@ -61,7 +61,7 @@ def ShardOptimizer : Pass<"mp-shard-optimizer", "::mlir::ModuleOp"> {
   let options = [
     Option<"ranks", "ranks", "int64_t", /*default=*/"1", "Number of ranks">,
     Option<"rank", "rank", "int64_t", /*default=*/"0", "Number of this rank">,
-    Option<"leastElements", "least-elements", "int64_t", /*default=*/"1024",
+    Option<"minElements", "least-elements", "int64_t", /*default=*/"1024",
            "Parameters of fewer elements stay as they are">,
     Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"26214400",
            "Bytes of parameters that are gathered at once">,

@@ -25,7 +25,7 @@ struct ShardOptimizer : public impl::ShardOptimizerBase<ShardOptimizer> {
       return signalPassFailure();
     }
     (void)shardOptimizer(getOperation(),
-                         {ranks, rank, leastElements, bucketBytes});
+                         {ranks, rank, minElements, bucketBytes});
   }
 };
 } // namespace

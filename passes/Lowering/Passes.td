@@ -179,15 +179,15 @@ def SplitSums : Pass<"mp-split-sums", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def SplitTaps : Pass<"mp-split-taps", "::mlir::func::FuncOp"> {
-  let summary = "Make convolutions of far taps sums over contractions";
+def SplitFilters : Pass<"mp-split-filters", "::mlir::func::FuncOp"> {
+  let summary = "Make convolutions of wide filters sums over contractions";
   let description = [{
     Before: contractions on tensors with their epilogues. After: a convolution
-    whose taps mostly lie outside of its image, as with a dilation of 12 on 14 x
-    14 pixels, is a contraction for each tap, of the part of the image that the
-    tap reads. The last one has the epilogue.
+    whose filter positions mostly lie outside of its image, as with a dilation
+    of 12 on 14 x 14 pixels, is a contraction for each position, of the part of
+    the image that the position reads. The last one has the epilogue.
 
-    Example: test/Lowering/mp-split-taps.mlir
+    Example: test/Lowering/mp-split-filters.mlir
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
@@ -305,7 +305,7 @@ def PlanMemory : Pass<"mp-plan-memory", "::mlir::ModuleOp"> {
   let options = [
     Option<"alignment", "alignment", "int64_t", /*default=*/"0",
            "For a device: places are at multiples of so many bytes, and what "
-           "is no bigger shares its with nothing; 0: for a processor">,
+           "is not larger shares its with nothing; 0: for a processor">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect"];
@@ -586,7 +586,7 @@ def SetGPU : Pass<"mp-set-gpu", "::mlir::ModuleOp"> {
 }
 
 def ShadowWeights : Pass<"mp-shadow-weights", "::mlir::ModuleOp"> {
-  let summary = "Keep 16-bit copies of parameters";
+  let summary = "Keep 16-bit working copies of parameters";
   let description = [{
     Before: `main` on buffers, whose states are written in place. After: tiled
     products that round an fp32 state (`round_a`, `round_b`) read a

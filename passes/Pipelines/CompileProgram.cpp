@@ -88,7 +88,7 @@ static void buildLowering(PassManager &pm, const CompileOptions &options) {
     LoweringOptions lowering;
     lowering.inPlace = options.updateInPlace;
     lowering.keepPanels = options.keepPanels;
-    lowering.stamps = options.keepTimes;
+    lowering.timestamps = options.keepTimes;
     buildLoweringPipeline(pm, lowering);
     return;
   }

@@ -110,7 +110,7 @@ static void buildFusion(OpPassManager &pm, bool isDevice) {
   pm.addNestedPass<func::FuncOp>(
       createFuseContractions({/*keepUpdates=*/isDevice}));
   if (!isDevice)
-    pm.addNestedPass<func::FuncOp>(createSplitTaps());
+    pm.addNestedPass<func::FuncOp>(createSplitFilters());
   pm.addNestedPass<func::FuncOp>(createNarrowTemporaries());
   pm.addNestedPass<func::FuncOp>(createFuseRows({/*singleRows=*/isDevice}));
   if (!isDevice)
@@ -158,7 +158,7 @@ void buildLoweringPipeline(OpPassManager &pm, const LoweringOptions &options) {
     pm.addPass(createSetTarget({options.isa, options.kernels}));
   buildFusion(pm, /*isDevice=*/false);
   buildBufferization(pm, options.inPlace);
-  if (options.stamps)
+  if (options.timestamps)
     pm.addPass(createInsertStamps());
   if (options.keepPanels)
     pm.addNestedPass<func::FuncOp>(createMarkConstants());
@@ -183,9 +183,9 @@ void buildLoweringPipeline(OpPassManager &pm, const LoweringOptions &options) {
 
 void buildGPUFormation(OpPassManager &pm, bool inPlace) {
   // Devices transfer memory fastest if it is aligned to this.
-  constexpr int64_t placeBytes = 256;
+  constexpr int64_t arenaAlignment = 256;
   buildFusion(pm, /*isDevice=*/true);
-  buildBufferization(pm, inPlace, placeBytes);
+  buildBufferization(pm, inPlace, arenaAlignment);
   pm.addPass(createUnrollLoops());
   simplifyOps(pm);
   pm.addPass(createShadowWeights());

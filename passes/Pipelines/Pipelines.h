@@ -130,7 +130,7 @@ struct LoweringOptions : public mlir::PassPipelineOptions<LoweringOptions> {
       llvm::cl::desc("16-bit products, with isa: auto, direct, widen, dot or "
                      "amx"),
       llvm::cl::init("auto")};
-  Option<bool> stamps{
+  Option<bool> timestamps{
       *this, "stamps",
       llvm::cl::desc("Keep the times at which kernels begin and end")};
   Option<bool> keepPanels{

@@ -1,4 +1,4 @@
-//===- AnnotateUpdates.cpp - Mark what comes behind the gradients ---------===//
+//===- AnnotateUpdates.cpp - Mark what comes after the gradients ----------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

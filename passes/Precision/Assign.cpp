@@ -121,7 +121,7 @@ void Assign::annotate(const NodePrecision &entry, Type lowType) {
   DecisionReason reason = entry.reason;
   if (!reason)
     reason.text = builder.getStringAttr("");
-  auto variables = llvm::map_to_vector(entry.slots, getType);
+  auto variables = llvm::map_to_vector(entry.variables, getType);
   setAttributes(entry.node,
                 {{precisionKey,
                   PrecisionAttr::get(&getContext(), getType(entry.state),

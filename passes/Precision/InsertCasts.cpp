@@ -15,7 +15,7 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Graph/Casts.h"
-#include "mp-opt/Precision/Assignment/TypeSlots.h"
+#include "mp-opt/Precision/Assignment/FloatTypeVariables.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -44,7 +44,8 @@ public:
 
 private:
   void collect(Operation *op, SchemaCache &schemas);
-  void stateType(Operation *op, const TypeSlot &slot, const OpSchema *schema);
+  void stateType(Operation *op, const FloatTypeVariable &variable,
+                 const OpSchema *schema);
   Value getCast(Value value, Type elementType);
   void takeOverName(Value value, OpResult cast);
   void renameSources();
@@ -69,14 +70,14 @@ private:
 /// Sets the attribute that states the type of a result. A result that becomes
 /// 16 bit states that. If a missing attribute means the operand's type, which
 /// is about to change, the old type is stated.
-void CastInserter::stateType(Operation *op, const TypeSlot &slot,
+void CastInserter::stateType(Operation *op, const FloatTypeVariable &variable,
                              const OpSchema *schema) {
   if (!schema || !schema->getAttribute("dtype") || op->getNumResults() != 1)
     return;
   Value result = op->getResult(0);
   Type element = getFloatElement(result.getType());
-  bool isWritten = llvm::is_contained(slot.writes, result);
-  if (!element || (isWritten ? !slot.reads.empty() : op->hasAttr("dtype")))
+  bool isWritten = llvm::is_contained(variable.writes, result);
+  if (!element || (isWritten ? !variable.reads.empty() : op->hasAttr("dtype")))
     return;
   ElementKind kind = getElementKind(isWritten ? lowType : element);
   op->setAttr("dtype",
@@ -87,15 +88,15 @@ void CastInserter::collect(Operation *op, SchemaCache &schemas) {
   if (!getPrecision(op))
     return;
   const OpSchema *schema = schemas.lookup(op).schema;
-  TypeSlots slots = getTypeSlots(op, schema, functions);
-  for (auto [index, slot] : llvm::enumerate(slots)) {
+  FloatTypeVariables variables = getFloatTypeVariables(op, schema, functions);
+  for (auto [index, variable] : llvm::enumerate(variables)) {
     if (getAssignedType(op, index) != lowType ||
-        slot.kind != ElementKind::Float)
+        variable.kind != ElementKind::Float)
       continue;
-    lowOperands.append(slot.reads.begin(), slot.reads.end());
-    lowOperands.append(slot.yields.begin(), slot.yields.end());
-    lowValues.append(slot.writes.begin(), slot.writes.end());
-    stateType(op, slot, schema);
+    lowOperands.append(variable.reads.begin(), variable.reads.end());
+    lowOperands.append(variable.yields.begin(), variable.yields.end());
+    lowValues.append(variable.writes.begin(), variable.writes.end());
+    stateType(op, variable, schema);
   }
 }
 

@@ -108,7 +108,7 @@ def AnnotateMasks : AnnotatePass<"mp-annotate-masks"> {
 
     Nodes carry `mp.hazard` that add a mask to scores, move or scale the sum on
     its way to a softmax, or take its exponential, if 16 bit would round scores
-    beside the mask away and fp32 would not: beside -10000, bf16 has room for
+    next to the mask away and fp32 would not: next to -10000, bf16 has room for
     multiples of 64 only, and a row that is masked as a whole would lose its
     scores. Masks of -1e9 and beyond take them away in fp32 as well.
 
@@ -370,8 +370,8 @@ def NarrowSaved : PrecisionPass<"mp-narrow-saved"> {
   let summary = "Keep 16-bit copies for the backward pass";
   let description = [{
     Before: `mp-simplify-casts`. After: where the forward pass of a graph that
-    trains has a value in fp32 and in 16 bit, nodes behind it read the latter,
-    through a cast in front of the first of them: what is kept in between is 16
+    trains has a value in fp32 and in 16 bit, nodes after it read the latter,
+    through a cast before the first of them: what is kept in between is 16
     bit. The values of the forward pass do not change. fp32 values without a
     copy stay: a normalization's statistics, a loss's log-probabilities.
     Comparisons that tell which element a node took (a maximum's gradient), and

@@ -8,8 +8,8 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Graph/Casts.h"
+#include "mp-opt/Precision/Assignment/FloatTypeVariables.h"
 #include "mp-opt/Precision/Assignment/PrecisionRemarks.h"
-#include "mp-opt/Precision/Assignment/TypeSlots.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -31,10 +31,12 @@ struct VerifyPrecision : public mp::impl::VerifyPrecisionBase<VerifyPrecision> {
 
 private:
   LogicalResult verifyScope(Operation *scope, const FunctionTable &functions);
-  LogicalResult verifyNode(Operation *node, ArrayRef<TypeSlot> slots,
+  LogicalResult verifyNode(Operation *node,
+                           ArrayRef<FloatTypeVariable> variables,
                            const OpSchema *schema);
-  LogicalResult verifySlot(Operation *node, const TypeSlot &slot, Type assigned,
-                           const OpSchema *schema);
+  LogicalResult verifyVariable(Operation *node,
+                               const FloatTypeVariable &variable, Type assigned,
+                               const OpSchema *schema);
   LogicalResult verifyOthers(Operation *op);
   LogicalResult verifyInPlace(Operation *node);
   LogicalResult verifyInterface(GraphOp graph);
@@ -74,11 +76,12 @@ LogicalResult VerifyPrecision::verifyOthers(Operation *op) {
   return success();
 }
 
-/// Checks that all values of the slot have the assigned type, and that the
+/// Checks that all values of the variable have the assigned type, and that the
 /// schema admits it.
-LogicalResult VerifyPrecision::verifySlot(Operation *node, const TypeSlot &slot,
-                                          Type assigned,
-                                          const OpSchema *schema) {
+LogicalResult VerifyPrecision::verifyVariable(Operation *node,
+                                              const FloatTypeVariable &variable,
+                                              Type assigned,
+                                              const OpSchema *schema) {
   auto check = [&](Type type, const Twine &what) -> LogicalResult {
     Type element = getFloatElement(type);
     if (!element || element == assigned || element.isF64())
@@ -87,21 +90,21 @@ LogicalResult VerifyPrecision::verifySlot(Operation *node, const TypeSlot &slot,
            << describe(node) << ": assigned " << getPrecisionName(assigned)
            << ", got " << what << " of type " << type;
   };
-  for (OpOperand *read : slot.reads)
+  for (OpOperand *read : variable.reads)
     if (failed(check(read->get().getType(),
                      "operand #" + Twine(read->getOperandNumber()))))
       return failure();
-  for (OpOperand *yield : slot.yields)
+  for (OpOperand *yield : variable.yields)
     if (failed(check(yield->get().getType(),
                      "yielded value #" + Twine(yield->getOperandNumber()))))
       return failure();
-  for (Value write : slot.writes)
+  for (Value write : variable.writes)
     if (failed(check(write.getType(), isa<OpResult>(write)
                                           ? "a result"
                                           : "an argument of a region")))
       return failure();
   ElementKind kind = getElementKind(assigned);
-  if (schema && slot.kind == kind && !slot.admits(*schema, kind))
+  if (schema && variable.kind == kind && !variable.admits(*schema, kind))
     return node->emitError()
            << describe(node) << ": assigned " << getPrecisionName(assigned)
            << ", which its schema does not admit";
@@ -122,15 +125,15 @@ LogicalResult VerifyPrecision::verifyInPlace(Operation *node) {
 }
 
 LogicalResult VerifyPrecision::verifyNode(Operation *node,
-                                          ArrayRef<TypeSlot> slots,
+                                          ArrayRef<FloatTypeVariable> variables,
                                           const OpSchema *schema) {
   count(node, getPrecisionType(node));
   if (failed(verifyInPlace(node)))
     return failure();
-  for (auto [index, slot] : llvm::enumerate(slots)) {
+  for (auto [index, variable] : llvm::enumerate(variables)) {
     Type assigned = getAssignedType(node, index);
-    if (assigned && !slot.isIndependent &&
-        failed(verifySlot(node, slot, assigned, schema)))
+    if (assigned && !variable.isIndependent &&
+        failed(verifyVariable(node, variable, assigned, schema)))
       return failure();
   }
   return success();
@@ -171,22 +174,22 @@ LogicalResult VerifyPrecision::verifyScope(Operation *scope,
     if (!isNode(op))
       return WalkResult::advance();
     const OpSchema *schema = schemas.lookup(op).schema;
-    TypeSlots slots = getTypeSlots(op, schema, functions);
-    for (auto [index, slot] : llvm::enumerate(slots)) {
+    FloatTypeVariables variables = getFloatTypeVariables(op, schema, functions);
+    for (auto [index, variable] : llvm::enumerate(variables)) {
       Type assigned = getAssignedType(op, index);
       if (!assigned || assigned.isF32())
         continue;
-      takers.insert(slot.reads.begin(), slot.reads.end());
-      takers.insert(slot.yields.begin(), slot.yields.end());
-      narrowed.insert(slot.writes.begin(), slot.writes.end());
+      takers.insert(variable.reads.begin(), variable.reads.end());
+      takers.insert(variable.yields.begin(), variable.yields.end());
+      narrowed.insert(variable.writes.begin(), variable.writes.end());
     }
     if (isInsertedCast(op)) {
       takers.insert(&op->getOpOperand(0));
       if (is16BitTensor(op->getResult(0).getType()))
         narrowed.insert(op->getResult(0));
     }
-    return failed(verifyNode(op, slots, schema)) ? WalkResult::interrupt()
-                                                 : WalkResult::advance();
+    return failed(verifyNode(op, variables, schema)) ? WalkResult::interrupt()
+                                                     : WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }

@@ -53,7 +53,7 @@ def convert(model, precision=None, *, output=None, name=None, **flags):
     of ``mp-opt``, with underscores for dashes: ``policy="mixed_bfloat16"``,
     ``allow=["Gelu"]``, ``deny_node="head.*"``, ``dim={"batch": 1}``,
     ``strict=True``; ``mp_opt.flags()`` lists them. ``name`` is what messages
-    call a model that is no path, and where its external data are looked for.
+    call a model that is not a path, and where its external data are looked for.
     """
     _refuse(flags, _NOT_HERE, "not an argument of convert()")
     made, _ = _run(

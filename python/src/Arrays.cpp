@@ -89,13 +89,13 @@ static nb::dlpack::dtype getDType(int32_t type, bool isNumpy) {
 Arrays::Arrays(nb::object names, nb::sequence values, nb::object prepare) {
   size_t count = nb::len(values);
   inputs.reserve(count);
-  texts.reserve(count);
+  strings.reserve(count);
   shapes.reserve(count);
   for (size_t index = 0; index < count; ++index) {
     const char *name = nullptr;
     if (!names.is_none()) {
-      texts.push_back(nb::cast<std::string>(names[index]));
-      name = texts.back().c_str();
+      strings.push_back(nb::cast<std::string>(names[index]));
+      name = strings.back().c_str();
     }
     add(name, values[index], prepare);
   }

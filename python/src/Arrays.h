@@ -31,7 +31,7 @@ private:
 
   std::vector<mp_opt_array> arrays;
   std::vector<Input> inputs;
-  std::vector<std::string> texts;
+  std::vector<std::string> strings;
   std::vector<std::vector<int64_t>> shapes;
   nb::list kept;
 };

@@ -50,11 +50,12 @@ struct Listener {
   std::mutex mutex;
   std::vector<Message> messages;
 
-  static void hear(const mp_opt_diagnostic *told, void *user) {
+  static void receive(const mp_opt_diagnostic *diagnostic, void *user) {
     auto *self = static_cast<Listener *>(user);
     std::lock_guard<std::mutex> lock(self->mutex);
-    self->messages.push_back({told->severity, told->file, told->node, told->op,
-                              told->attribute, told->message});
+    self->messages.push_back({diagnostic->severity, diagnostic->file,
+                              diagnostic->node, diagnostic->op,
+                              diagnostic->attribute, diagnostic->message});
   }
   std::vector<Message> take() {
     std::lock_guard<std::mutex> lock(mutex);
@@ -79,9 +80,10 @@ using BufferHandle = Handle<mp_opt_buffer, mp_opt_buffer_destroy>;
 /// (status, value, text of the error, messages)
 inline nb::tuple give(const Outcome &outcome, nb::object value = nb::none()) {
   nb::list messages;
-  for (const Message &told : outcome.messages)
-    messages.append(nb::make_tuple(told.severity, told.file, told.node, told.op,
-                                   told.attribute, told.text));
+  for (const Message &message : outcome.messages)
+    messages.append(nb::make_tuple(message.severity, message.file, message.node,
+                                   message.op, message.attribute,
+                                   message.text));
   return nb::make_tuple(outcome.status, value, outcome.error, messages);
 }
 
@@ -243,7 +245,7 @@ struct Options {
     handle.reset(made);
     if (status != MP_OPT_STATUS_OK)
       return status;
-    mp_opt_options_set_callback(made, Listener::hear, listener.get());
+    mp_opt_options_set_callback(made, Listener::receive, listener.get());
     for (const auto &[name, value] : flags) {
       status = mp_opt_options_set(made, name.c_str(),
                                   value ? value->c_str() : nullptr);

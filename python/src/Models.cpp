@@ -54,15 +54,15 @@ static nb::tuple convert(nb::object model, std::string name, nb::list flags,
   work->output = std::move(output);
   work->wantsBytes = wantsBytes;
   runInterruptibly(work);
-  nb::dict texts;
+  nb::dict strings;
   for (const char *kind :
        {"summary", "json", "explain", "html", "overlay", "verify"})
     if (const char *text = mp_opt_report_text(work->report.get(), kind))
-      texts[kind] = text;
+      strings[kind] = text;
   nb::object bytes = nb::none();
   if (wantsBytes && work->outcome.status == MP_OPT_STATUS_OK)
     bytes = nb::bytes(work->bytes.data(), work->bytes.size());
-  return give(work->outcome, nb::make_tuple(bytes, texts));
+  return give(work->outcome, nb::make_tuple(bytes, strings));
 }
 
 namespace {

@@ -55,9 +55,9 @@ module @unknown_rank attributes {onnx.opset_import = [["", 18]]} {
 
 // -----
 
-// Scores without an axis behind the batch have no classes.
+// Scores without an axis after the batch have no classes.
 module @no_classes attributes {onnx.opset_import = [["", 18]]} {
-  // expected-error @below {{loss 'nll:scores': 'scores' has rank 1, and no class axis 1 behind the batch}}
+  // expected-error @below {{loss 'nll:scores': 'scores' has rank 1, and no class axis 1 after the batch}}
   onnx.graph {
   ^bb0(%x: tensor<?xf32>):
     %0 = "onnx.Abs"(%x) {onnx.results = ["scores"]} : (tensor<?xf32>) -> tensor<?xf32>
@@ -68,7 +68,7 @@ module @no_classes attributes {onnx.opset_import = [["", 18]]} {
 // -----
 
 // The batch is no axis of classes; a target has the type of the output.
-// BATCH: loss 'softmax-cross-entropy': 'scores' has rank 2, and no class axis 0 behind the batch
+// BATCH: loss 'softmax-cross-entropy': 'scores' has rank 2, and no class axis 0 after the batch
 // TARGET: expected labels of float, got input 'labels' of type 'tensor<?xf64>'
 module @labels attributes {onnx.opset_import = [["", 18]]} {
   // expected-error @below {{loss 'nll:scores': expected labels of int64, got input 'labels' of type 'tensor<?xf64>'}}

@@ -29,7 +29,7 @@
 // RUN: %{wrong}=loss=nll:label-smoothing=0.1 2>&1 | FileCheck %s --check-prefix=CASE11
 // CASE11: error: loss '{{.*}}': it has no setting 'label-smoothing'
 // RUN: %{wrong}=loss='{{nll:weights=1,x}}' 2>&1 | FileCheck %s --check-prefix=CASE12
-// CASE12: error: loss '{{.*}}': weights: 'x' is no number
+// CASE12: error: loss '{{.*}}': weights: 'x' is not a number
 // RUN: %{wrong}=loss='{{nll:weights=1,-2,1,1}}' 2>&1 | FileCheck %s --check-prefix=CASE13
 // CASE13: error: loss '{{.*}}': weights: expected numbers from 0 on, got -2
 // RUN: %{wrong}=loss='{{nll:weights=1,2,3}}' 2>&1 | FileCheck %s --check-prefix=CASE14
@@ -39,7 +39,7 @@
 // RUN: %{wrong}=loss=nll:weights=@%t.missing 2>&1 | FileCheck %s --check-prefix=CASE16
 // CASE16: error: loss '{{.*}}': weights: cannot read '{{.*}}.missing'
 // RUN: %{wrong}=loss=nll:weights=@%t.text 2>&1 | FileCheck %s --check-prefix=CASE17
-// CASE17: error: loss '{{.*}}': weights: {{.*}}.text:2: 'two' is no number
+// CASE17: error: loss '{{.*}}': weights: {{.*}}.text:2: 'two' is not a number
 // RUN: %{wrong}=loss=nll:weights=@%t.empty 2>&1 | FileCheck %s --check-prefix=CASE18
 // CASE18: error: loss '{{.*}}': weights: {{.*}}.empty: it has no numbers
 // RUN: %{wrong}=loss=nll:weights=@%t.2.npy 2>&1 | FileCheck %s --check-prefix=CASE19

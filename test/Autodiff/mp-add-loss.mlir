@@ -39,7 +39,7 @@
 // BCE: %[[SUM:.*]] = "onnx.Add"(%[[LINEAR]], %[[DECAY]])
 // BCE: %loss = "onnx.ReduceMean"(%[[SUM]])
 
-// Classes on another axis are moved behind the batch.
+// Classes on another axis are moved after the batch.
 // AXIS: ^bb0(%x: tensor<?x4xf32>, %labels: tensor<?x2xi64>):
 // AXIS: %[[MOVED:.*]] = "onnx.Transpose"(%image) {{.*}}perm = array<i64: 0, 2, 1>
 // AXIS: "onnx.NegativeLogLikelihoodLoss"(%[[MOVED]], %labels)

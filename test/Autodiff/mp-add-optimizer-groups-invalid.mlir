@@ -8,11 +8,11 @@
 // RUN: %{wrong} "--mp-add-optimizer=group=w:momentum=0.5" 2>&1 | FileCheck %s --check-prefix=CASE3
 // CASE3: error: {{.*}}there is no setting 'momentum'
 // RUN: %{wrong} "--mp-add-optimizer=group=w:lr=-1" 2>&1 | FileCheck %s --check-prefix=CASE4
-// CASE4: error: {{.*}}'-1' is no value for 'lr'
+// CASE4: error: {{.*}}'-1' is not a valid value for 'lr'
 // RUN: %{wrong} "--mp-add-optimizer=group=w:weight-decay=nan" 2>&1 | FileCheck %s --check-prefix=CASE5
-// CASE5: error: {{.*}}'nan' is no value for 'weight-decay'
+// CASE5: error: {{.*}}'nan' is not a valid value for 'weight-decay'
 // RUN: %{wrong} "--mp-add-optimizer=optimizer=adam group=w:beta1=1" 2>&1 | FileCheck %s --check-prefix=CASE6
-// CASE6: error: {{.*}}'1' is no value for 'beta1'
+// CASE6: error: {{.*}}'1' is not a valid value for 'beta1'
 // RUN: %{wrong} "--mp-add-optimizer=lr=0 group=w:lr=1" 2>&1 | FileCheck %s --check-prefix=ZERO
 // ZERO: error: group 'w:lr=1': its lr follows that of the step, which is 0
 // RUN: %{wrong} "--mp-add-optimizer=group={{w:lr=1,lr-scale=1}}" 2>&1 | FileCheck %s --check-prefix=CASE7

@@ -12,10 +12,10 @@
 
 // NAME: error: optimizer 'adamm': expected sgd, momentum, nesterov, adam, lazy-adam, adamw, adagrad, lamb; did you mean 'adam'?
 // KEY: error: optimizer 'adam:beta=0.5': it has no number 'beta'; did you mean 'beta{{[12]}}'?
-// RANGE: error: optimizer 'adam:beta1=1': '1' is no value for 'beta1'
-// EPS: error: optimizer 'adam:eps=0': '0' is no value for 'eps'
-// NUMBER: error: optimizer 'adam:eps=x': 'x' is no value for 'eps'
-// MODE: error: optimizer 'adamw:mode=2': '2' is no value for 'mode'
+// RANGE: error: optimizer 'adam:beta1=1': '1' is not a valid value for 'beta1'
+// EPS: error: optimizer 'adam:eps=0': '0' is not a valid value for 'eps'
+// NUMBER: error: optimizer 'adam:eps=x': 'x' is not a valid value for 'eps'
+// MODE: error: optimizer 'adamw:mode=2': '2' is not a valid value for 'mode'
 // RATE: error: lr: -1.{{0+}}e+00 is out of range
 // INFINITE: error: lr: {{.*}} is out of range
 // DECAY: error: weight-decay: -1.{{0+}}e+00 is out of range

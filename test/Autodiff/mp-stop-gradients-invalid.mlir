@@ -82,7 +82,7 @@ module @next attributes {onnx.model = {metadata_props = [{key = "mp-opt.next_buf
 // -----
 
 module @unknown attributes {onnx.model = {metadata_props = [{key = "mp-opt.next_buffers", value = "{\22b\22: \22hiden\22}"}]}, onnx.opset_import = [["", 18]]} {
-  // expected-error @below {{metadata 'mp-opt.next_buffers': 'hiden' for the buffer 'b' is no value that a node computes; did you mean 'hidden'?}}
+  // expected-error @below {{metadata 'mp-opt.next_buffers': 'hiden' for the buffer 'b' is not a value that a node computes; did you mean 'hidden'?}}
   onnx.graph {
   ^bb0(%x: tensor<2xf32>):
     %0 = "onnx.Relu"(%x) {onnx.results = ["hidden"]} : (tensor<2xf32>) -> tensor<2xf32>

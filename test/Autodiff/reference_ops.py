@@ -62,8 +62,8 @@ class ConvTranspose(OpRun):
                     )
                     for i in range(rank)
                 )
-                taps = w[(slice(g * rows, (g + 1) * rows), ..., *cell)]
-                part = np.einsum("nc...,cm->nm...", inputs, taps)
+                weights = w[(slice(g * rows, (g + 1) * rows), ..., *cell)]
+                part = np.einsum("nc...,cm->nm...", inputs, weights)
                 outputs[(slice(None), slice(None), *places)] += part
         crop = tuple(slice(b, b + s) for b, s in zip(begins, sizes))
         y = y[(slice(None), slice(None), *crop)]

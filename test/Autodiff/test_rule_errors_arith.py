@@ -19,7 +19,7 @@ RULES = {
     "transpose": (
         "float[] a",
         "y = Transpose<perm=[0, 2]>(a)",
-        "(Transpose-21): its attribute 'perm' is no permutation",
+        "(Transpose-21): its attribute 'perm' is not a permutation",
     ),
     "tile": (
         "float[] a, int64[N] n",
@@ -64,7 +64,7 @@ RULES = {
     "fused-vector": (
         "float[2] a, float[2, 2] b",
         "y = com.microsoft.FusedMatMul(a, b)",
-        "(com.microsoft.FusedMatMul-1): an operand is no matrix",
+        "(com.microsoft.FusedMatMul-1): an operand is not a matrix",
     ),
     "matmul-rank": (
         "float[] a, float[2, 2] b",
@@ -107,7 +107,7 @@ DECOMPOSITIONS = {
         17,
         "float s, float[2] a",
         "y = com.microsoft.MixedPrecisionScale<to=7>(s, a)",
-        "MixedPrecisionScale-1): its attribute 'to' is no float type",
+        "MixedPrecisionScale-1): its attribute 'to' is not a float type",
     ),
     "fused": (
         17,

@@ -97,7 +97,7 @@ def test_no_training_step(library):
     read = library.read(MODEL)
     out = ctypes.c_void_p()
     assert library.step_create(read, None, ctypes.byref(out)) == BAD_INPUT
-    assert "it is no training step" in library.error()
+    assert "it is not a training step" in library.error()
     library.model_destroy(read)
 
 

@@ -159,13 +159,13 @@ int main(void) {
       mlirMPOptExport(module, NULL) != 2 ||
       mlirMPOptAddPipeline(no_manager, "mp-classify", NULL) != 2)
     return 5;
-  /* A module of something else is no model. */
+  /* A module of something else is not a model. */
   none = mlirModuleCreateEmpty(mlirLocationUnknownGet(context));
   errors = 0;
   if (mlirMPOptExport(none, &bytes) != 1 || bytes || !*mp_opt_error_text())
     return 6;
   mlirModuleDestroy(none);
-  /* By name, each pass by itself, and where it does not belong. */
+  /* Add passes by name, each by itself, and where one does not belong. */
   mlirMPOptRegisterAllPasses();
   mlirRegisterMPOptGraphPasses();
   manager = mlirPassManagerCreate(context);

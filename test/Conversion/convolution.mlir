@@ -52,8 +52,8 @@ module attributes {onnx.opset_import = [["", 11]]} {
 
 // -----
 
-// At stride 2 the even and the odd places have taps of their own: nothing is
-// multiplied by zeros that were put in between.
+// At stride 2 the even and the odd places have filter positions of their own:
+// nothing is multiplied by zeros that were put in between.
 // CHECK-LABEL: func.func @main(%{{.*}}: tensor<1x4x5xf32> {mp.element = f32, mp.name = "up_x"}
 // CHECK-NOT: tensor.insert_slice
 // CHECK: %[[EVEN:.*]] = kernel.contract

@@ -278,7 +278,7 @@ def test_entries_that_share_bytes(tmp_path):
 def test_other_entries_are_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.writestr("readme.txt", "hello")
-    refuse(tmp_path / "a.npz", "'readme.txt' is no .npy file")
+    refuse(tmp_path / "a.npz", "'readme.txt' is not an .npy file")
 
 
 def test_missing_file_and_folder(tmp_path):

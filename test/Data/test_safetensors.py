@@ -69,7 +69,7 @@ DATA = b"\0" * 16
         (b"", "cut short"),
         (b"\x10\0\0\0\0\0\0\0{}", "header cannot have 16 bytes"),
         (b"\xff" * 8 + b"{}", "header cannot have"),
-        (build(b"[1]"), "no object"),
+        (build(b"[1]"), "not an object"),
         (build(b"{"), "its header"),
         (build(b"[" * 100000), "nested more than 8 deep"),
         (build(b'{"x":' + b"{" * 100000), "nested more than 8 deep"),

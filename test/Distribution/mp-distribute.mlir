@@ -93,7 +93,7 @@ module attributes {onnx.model = {ir_version = 9 : i64}, onnx.opset_import = [[""
 
 // -----
 
-// Of a table that rows are looked up in, those rows travel.
+// Only the rows of a table that are looked up are sent.
 // CHECK: onnx.graph
 // CHECK: %[[PLACES:.*]] = "onnx.Cast"(%ids) {{.*}} -> tensor<2x3xi64>
 // CHECK-NEXT: mp.all_reduce %{{.*}} rows %[[PLACES]] : tensor<2x3xi64>, bucket 0 of 2 : tensor<99x8xf32> to tensor<99x8xf32>

@@ -52,7 +52,7 @@ static enum outcome act(const char *action) {
   return strcmp(action, "EIO") && strcmp(action, "ENOSPC") ? PROCEED : FAIL;
 }
 
-/// What is to become of this call of `name` on `descriptor`.
+/// Decides the outcome of this call of `name` on `descriptor`.
 static enum outcome check(const char *name, int descriptor) {
   static atomic_int count;
   const char *call = getenv("FAULT_CALL"), *number = getenv("FAULT_NUMBER");

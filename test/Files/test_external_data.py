@@ -174,9 +174,9 @@ class Attack:
 TWICE = "is given twice"
 RELATIVE = "expected a path relative to the model"
 BELOW = "expected a path below the model's folder"
-REGULAR = "is no regular file"
+REGULAR = "is not a regular file"
 ROOT = "--external-data-root=DIR"
-SIZES = "is no size in bytes"
+SIZES = "is not a size in bytes"
 END = f"are beyond its end at {SIZE}"
 READS = {
     "link_file": ROOT, "link_file_inside": ROOT, "link_folder": ROOT,

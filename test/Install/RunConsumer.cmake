@@ -34,7 +34,7 @@ endif()
 if(NOT output MATCHES "y: 1 0 3 2\n")
   message(FATAL_ERROR "expected y = x w, got:\n${output}")
 endif()
-# What editors, shells and man look for.
+# Editors, shells and man look for these files.
 foreach(file bin/mp-opt-lsp-server
         share/man/man1/mp-opt.1 share/man/man1/mp-run-train.1
         share/bash-completion/completions/mp-opt

@@ -3,7 +3,7 @@
 
 // What is no power of two rounds, what is below one helps no gradient.
 module @scale attributes {onnx.opset_import = [["", 18]]} {
-  // expected-warning @below {{loss scale 3.000000e-01 is no power of two: it changes gradients by rounding}}
+  // expected-warning @below {{loss scale 3.000000e-01 is not a power of two: it changes gradients by rounding}}
   // expected-warning @below {{loss scale 3.000000e-01 makes gradients smaller}}
   // expected-warning @below {{the backward pass has a loss scale of 0.3, and the gradients that are outputs are divided by it; the output 'loss_scale' is that scale}}
   onnx.graph {
@@ -49,7 +49,7 @@ module @no_factor attributes {onnx.opset_import = [["", 15], ["com.microsoft", 1
 
 // Gradients of 16 bits have lost already what a scale is to save.
 module @half attributes {onnx.opset_import = [["", 15], ["com.microsoft", 1]]} {
-  // expected-warning @below {{no power of two}}
+  // expected-warning @below {{not a power of two}}
   // expected-warning @below {{makes gradients smaller}}
   // expected-error @below {{loss scaling: expected gradients in fp32, got 'dw' of type 'tensor<4xf16>'}}
   onnx.graph {

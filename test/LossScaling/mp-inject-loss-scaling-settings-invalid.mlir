@@ -23,7 +23,7 @@
 // HUGE: error: loss scale '1e39': expected a positive number that fp32 holds
 // NAN: error: loss scale 'nan': expected a positive number that fp32 holds
 // KEY: error: loss scale 'dynamic:flor=2': there is no setting 'flor'; did you mean 'floor'?
-// NUMBER: error: loss scale 'dynamic:init=x': 'x' is no number
+// NUMBER: error: loss scale 'dynamic:init=x': 'x' is not a number
 // INTERVAL: error: loss scale 'dynamic:growth-interval=0.5': growth-interval and hysteresis are counts from 1 on
 // HYSTERESIS: error: loss scale 'dynamic:hysteresis=0': growth-interval and hysteresis are counts from 1 on
 // GROWTH: error: loss scale 'dynamic:growth-factor=0.5': expected a growth-factor of at least 1

@@ -296,12 +296,12 @@ func.func @channels_last(%x: memref<2x28x28x40xf32>, %w: memref<40x3x3xf32>, %y:
 #part_gradient = affine_map<(n, i, j, c, k, l) -> (n, i - k + 1, j - l, c)>
 #part_weight = affine_map<(n, i, j, c, k, l) -> (c, k * 2, l * 2 + 1)>
 #part_image = affine_map<(n, i, j, c, k, l) -> (n, i * 2 + 1, j * 2, c)>
-#tap_gradient = affine_map<(n, i, j, c) -> (n, i, j, c)>
-#tap_weight = affine_map<(n, i, j, c) -> (c, 1, 1)>
-#tap_image = affine_map<(n, i, j, c) -> (n, i * 2, j * 2, c)>
+#filter_gradient = affine_map<(n, i, j, c) -> (n, i, j, c)>
+#filter_weight = affine_map<(n, i, j, c) -> (c, 1, 1)>
+#filter_image = affine_map<(n, i, j, c) -> (n, i * 2, j * 2, c)>
 
 // Gradients of such convolutions: of weights, sums over pixels; of the image at
-// stride 2, four parts, one of which has a single tap.
+// stride 2, four parts, one of which has a single filter position.
 // CHECK-LABEL: func.func @gradients_of_channels
 // CHECK: strategy = depthwise, products = widen, mr = 7, nr = 16, lanes = 16>
 // CHECK: strategy = depthwise, products = widen, mr = 7, nr = 16, lanes = 16>
@@ -322,7 +322,7 @@ func.func @gradients_of_channels(%g: memref<2x14x14x40xf32>, %x: memref<2x28x28x
   ^bb0(%sum: f32):
     kernel.yield %sum : f32
   }
-  kernel.contract {indexing_maps = [#tap_gradient, #tap_weight, #tap_image]}
+  kernel.contract {indexing_maps = [#filter_gradient, #filter_weight, #filter_image]}
       ins(%g, %w : memref<2x14x14x40xf32>, memref<40x3x3xf32>) outs(%x : memref<2x28x28x40xf32>) {
   ^bb0(%sum: f32):
     kernel.yield %sum : f32

@@ -107,8 +107,8 @@ func.func private @registers(%a: memref<4x800xf32>, %b: memref<800x6xf32>, %c: m
 #lhs = affine_map<(m, n, k) -> (m, k)>
 #rhs = affine_map<(m, n, k) -> (k, n)>
 #out = affine_map<(m, n, k) -> (m, n)>
-func.func private @taps(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x6xf32>) {
-  // expected-error @below {{transforms need 3 x 3 taps at stride 1 and an image that is read by rows}}
+func.func private @filters(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x6xf32>) {
+  // expected-error @below {{transforms need 3 x 3 filters at stride 1 and an image that is read by rows}}
   kernel.contract {indexing_maps = [#lhs, #rhs, #out], config = #kernel.config<strategy = winograd, products = widen, mr = 8, nr = 48, lanes = 16, f = 2>}
       ins(%a, %b : memref<4x8xf32>, memref<8x6xf32>) outs(%c : memref<4x6xf32>) {
   ^bb0(%sum: f32):

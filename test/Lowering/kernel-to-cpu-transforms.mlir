@@ -8,8 +8,9 @@
 #result = affine_map<(n, f, i, j, c, k, l) -> (n, f, i, j)>
 #apart = affine_map<(n, f, i, j, c, k, l) -> (n, c, i * 2 + k - 1, j * 2 + l - 1)>
 
-// Weights are transformed ahead, from gathered taps; patches are read as lines,
-// a masked load for each run of tiles, and multiplied place by place.
+// Weights are transformed ahead, from gathered filter positions; patches are
+// read as lines, a masked load for each run of tiles, and multiplied place by
+// place.
 // CHECK-LABEL: func.func @transformed
 // CHECK: call @[[$TRANSFORMED:kernel_contract[_0-9]*]](
 // CHECK-LABEL: func.func @unknown_sizes
@@ -56,7 +57,8 @@
 // AMX: func.func private @kernel_contract_4(
 
 // Gradients of weights: both operands are transposed, transformed and packed,
-// by parallel loops, multiplied place by place; then the gradient's taps.
+// by parallel loops, multiplied place by place; then the gradient's filter
+// positions.
 // CHECK: func.func private @[[$WEIGHTS]](
 // CHECK: scf.for
 // CHECK-COUNT-2: scf.parallel

@@ -11,7 +11,7 @@
 #bias = affine_map<(n, f, i, j, c, k, l) -> (f)>
 #result = affine_map<(n, f, i, j, c, k, l) -> (n, f, i, j)>
 #windows = affine_map<(n, g, i, j, k, l) -> (n, g, i + k - 1, j + l - 1)>
-#taps = affine_map<(n, g, i, j, k, l) -> (g, k, l)>
+#filter = affine_map<(n, g, i, j, k, l) -> (g, k, l)>
 #single = affine_map<(n, g, i, j, k, l) -> (n, g, i, j)>
 #all = affine_map<(n, c, i, j) -> (n, c, i, j)>
 #mean = affine_map<(n, c, i, j) -> (n, c)>
@@ -24,7 +24,7 @@
 // CHECK-DAG: #[[$BIAS:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3)>
 // CHECK-DAG: #[[$RESULT:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>
 // CHECK-DAG: #[[$WINDOWS:.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1 + d4 - 1, d2 + d5 - 1, d3)>
-// CHECK-DAG: #[[$TAPS:.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d3, d4, d5)>
+// CHECK-DAG: #[[$FILTER:.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d3, d4, d5)>
 // CHECK-DAG: #[[$SINGLE:.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3)>
 // CHECK-DAG: #[[$MEAN:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1)>
 // CHECK-DAG: #[[$SUMMED:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d2, d3, d1)>
@@ -33,7 +33,7 @@
 // CHECK-SAME: %[[X:.*]]: tensor<2x16x28x28xf32>, %[[W:.*]]: tensor<96x16x1x1xf32>
 // CHECK: %[[LAST:.*]] = linalg.generic {indexing_maps = [#[[$FROM]], #[[$SAME]]]{{.*}} ins(%[[X]] : {{.*}}) outs(%{{.*}} : tensor<2x28x28x16xf32>)
 // CHECK: %[[WIDE:.*]] = kernel.contract {indexing_maps = [#[[$POINTS]], #[[$WEIGHT]], #[[$BIAS]], #[[$RESULT]]]} ins(%[[LAST]], %[[W]] : {{.*}} outs(%{{.*}} : tensor<2x28x28x96xf32>)
-// CHECK: %[[SLID:.*]] = kernel.contract {indexing_maps = [#[[$WINDOWS]], #[[$TAPS]], #[[$SINGLE]]]} ins(%[[WIDE]], %{{.*}} outs(%{{.*}} : tensor<2x28x28x96xf32>)
+// CHECK: %[[SLID:.*]] = kernel.contract {indexing_maps = [#[[$WINDOWS]], #[[$FILTER]], #[[$SINGLE]]]} ins(%[[WIDE]], %{{.*}} outs(%{{.*}} : tensor<2x28x28x96xf32>)
 // CHECK: linalg.generic {indexing_maps = [#[[$SUMMED]], #[[$MEAN]]], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%[[SLID]] : tensor<2x28x28x96xf32>) outs(%{{.*}} : tensor<2x96xf32>)
 // CHECK: tensor.expand_shape %{{.*}} output_shape [2, 1, 1, 96]
 // CHECK: %[[GATED:.*]] = linalg.generic {indexing_maps = [#[[$SAME]], #[[$GATE]], #[[$SAME]]]
@@ -50,7 +50,7 @@ func.func @block(%x: tensor<2x16x28x28xf32>, %w: tensor<96x16x1x1xf32>, %b: tens
     %a = arith.addf %s, %e : f32
     kernel.yield %a : f32
   } -> tensor<2x96x28x28xf32>
-  %1 = kernel.contract {indexing_maps = [#windows, #taps, #single]} ins(%0, %d : tensor<2x96x28x28xf32>, tensor<96x3x3xf32>) outs(%wide : tensor<2x96x28x28xf32>) {
+  %1 = kernel.contract {indexing_maps = [#windows, #filter, #single]} ins(%0, %d : tensor<2x96x28x28xf32>, tensor<96x3x3xf32>) outs(%wide : tensor<2x96x28x28xf32>) {
   ^bb0(%s: f32):
     kernel.yield %s : f32
   } -> tensor<2x96x28x28xf32>

@@ -88,10 +88,10 @@ module @widest attributes {onnx.opset_import = [["", 17]]} {
 // -----
 
 // 16 bit spreads from allowed ops only, however much it would save.
-// CHECK-LABEL: @far
+// CHECK-LABEL: @unreached
 // CHECK-COUNT-4: mp.precision = #mp.precision<f32, reason = "no allowed op is near"
 // CHECK: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<bf16
-module @far attributes {onnx.opset_import = [["", 17]]} {
+module @unreached attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>, %i: tensor<4xi64>):
     %h = onnx.initializer "h" dense<0.5> : tensor<f32> : tensor<f32>

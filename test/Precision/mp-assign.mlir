@@ -30,14 +30,14 @@ module @classes attributes {onnx.opset_import = [["", 17]]} {
 // -----
 
 // Constants do not vote. What only depends on them is decided by its users.
-// CHECK-LABEL: @weak
+// CHECK-LABEL: @constants_do_not_vote
 // CHECK: "onnx.Transpose"{{.*}}mp.precision = #mp.precision<bf16, reason = "its users are bf16"
 // CHECK: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<bf16
 // CHECK: "onnx.Add"{{.*}}mp.precision = #mp.precision<bf16
 // CHECK: "onnx.Transpose"{{.*}}mp.precision = #mp.precision<f32, reason = "a user is f32"
 // CHECK: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<bf16
 // CHECK: "onnx.Mul"{{.*}}mp.precision = #mp.precision<f32
-module @weak attributes {onnx.opset_import = [["", 17]]} {
+module @constants_do_not_vote attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xf32>):
     %w = onnx.initializer "w" dense<1.5> : tensor<4x4xf32> : tensor<4x4xf32>

@@ -25,7 +25,7 @@
 // CUSTOM: error: unknown operator 'Frobb' in --allow; did you mean 'Frob'?
 // TWICE: error: operator 'Conv' is in both --allow and --deny
 // PRECISION: error: unknown precision 'fp8', expected 'bf16' or 'fp16'
-// REGEX: error: pattern 'a)(b' in --deny-node is no regular expression: parentheses not balanced
+// REGEX: error: pattern 'a)(b' in --deny-node is not a regular expression: parentheses not balanced
 // NONE: error: pattern 'hea' in --allow-node matches no node; did you mean 'head'?
 // BOTH: error: node 'head' (Gemm-13): matches 'head' in --allow-node and 'h.*' in --deny-node
 // AGAIN: error: operator 'Conv' is twice in --deny
@@ -34,8 +34,8 @@
 // KERAS: error: unknown policy 'mixed_bflat16'; did you mean 'mixed_bfloat16'?
 // FLOAT32: error: the precision is float32 (--policy), which leaves nothing to allow in --allow
 // OTHER: error: the precision is bf16 in --mixed-bf16 and fp16 in --policy
-// HUGE: error: pattern '((a{200}){200}){200}' in --deny-node is no regular expression: it repeats too much
-// BACK: error: pattern '(a*)\1' in --deny-node is no regular expression: back references are not supported
+// HUGE: error: pattern '((a{200}){200}){200}' in --deny-node is not a regular expression: it repeats too much
+// BACK: error: pattern '(a*)\1' in --deny-node is not a regular expression: back references are not supported
 // SHARED: "onnx.Gemm"{{.*}}mp.class = #mp.class<allow
 // NOTHING: warning: functions without an ONNX op of their own match nothing, list the ops that they are made of: 'smooth_l1_loss' (--deny)
 // PART: warning: 'hea', an alternative of pattern 'head|hea' in --deny-node, matches no node; did you mean 'head'?

@@ -64,7 +64,7 @@ class Chain:
         return self.node("Sub", [one, self.constant(columns)], np.subtract)
 
     def ticks(self):
-        """Integers, as time stamps are."""
+        """Integers, as timestamps are."""
         noise = self.rng.standard_normal(SHAPE)
         data = np.round(8 * (self.ratio + noise)).astype(np.int64)
         name = self.graph.input(f"x{self.inputs}", data)

@@ -326,7 +326,7 @@ BAD_POLICIES = {
     "nodes: [{class: denny, name: mm}]\n": "expected allow, deny, promote or follow, "
     "found 'denny'; did you mean 'deny'?",
     "nodes: [{class: deny, nmae: mm}]\n": "unknown key 'nmae'; did you mean 'name'?",
-    "nodes:\n- class: deny\n  regex: 'a(b'\n": "policy.yaml:3: 'regex': 'a(b' is no "
+    "nodes:\n- class: deny\n  regex: 'a(b'\n": "policy.yaml:3: 'regex': 'a(b' is not a "
     "regular expression: parentheses not balanced",
     "nodes:\n- class: deny\n  regex: '(((a{99}){99}){99})'\n": "it repeats too much",
     "nodes: [{class: deny, regex: 'x.*'}]\n": "pattern 'x.*' at policy.yaml:1 matches "

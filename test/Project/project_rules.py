@@ -12,6 +12,8 @@ dependencies  tools -> lib/API -> passes -> the rest of lib -> MLIR and ONNX,
 format        clang-format has nothing to change (--fix: let it)
 lifetimes     no loop goes through a part of a list that a call returns: the
               list is gone before the first iteration
+map           the map in CONTRIBUTING.md names the folders of LAYERS, in this
+              order, and no others
 marks         attributes of the mp dialect are named in Dialect/MP only
 operators     a file that tells many operators apart by name is lib/Operators,
               or a rule for each of them
@@ -20,6 +22,9 @@ pass-tests    every pass of a Passes.td has a test/**/FLAG.mlir and a place in
 runtime       the functions in Runtime/Functions.def are those of its headers
 shell         bash, and shellcheck where there is one, accept every script
 spdx          every source and script names the license at its head
+words         comments begin with a noun or a verb; limits are named maxX and
+              minX; messages say "is not a", never "is no"; names in RETIRED
+              have been replaced
 
 Prints `file:line: what is wrong` for each violation and exits with 1 if there
 is one.
@@ -87,6 +92,42 @@ PART_OF_TEMPORARY = re.compile(
     r"\bfor \([^;{}]*:\s*(?:llvm::)?ArrayRef(?:<\w+>)?\("
     r"[\w.>*-]+\((?:[^()]|\([^()]*\))*\)\)\s*\.\w+\("
 )
+
+# Words that no comment begins with: a noun or a verb says more.
+OPENER = re.compile(r"(?:What|Of|Where|Those|Who|By|Behind)\b")
+# The mark of a line of a comment, by the end of the file's name.
+SLASHES = re.compile(r"\s*(?:///?<?|/?\*+(?!/))(?:\s+|$)")
+HASHES = re.compile(r"\s*#+:?(?:\s+|$)")
+COMMENTS = {
+    **dict.fromkeys((".c", *CODE, ".def", ".td"), SLASHES),
+    **dict.fromkeys((".py", ".py.in", ".sh"), HASHES),
+}
+STRING = re.compile(r'"(?:\\.|[^"\\])*"')
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+# mostX, leastX, XMost and XLeast; atMost and atLeast are English.
+LIMIT = re.compile(
+    r"(?:most|least)[A-Z]\w*|\w+(?<![aA]t)(?:Most|Least)(?:[A-Z]\w*)?"
+)
+NO_NOUN = re.compile(r"(?<!there )(?<!There )\bis no (?!longer\b)")
+# Names that have been replaced, and their replacements.
+RETIRED = {
+    "IdleTaps": "OutOfBoundsPositions",
+    "ShadowPlaces": "PlaceWorkingCopies",
+    "ShadowWeights": "WorkingCopies",
+    "Shipments?": "FusedCollective",
+    "TypeSlots?": "FloatTypeVariable",
+    "WeightSlots?": "WeightOperandRole",
+    "beOneOfMany": "configureRank",
+    "gatherRanges": "allGather",
+    "makeConjunctions": "allReduceAnd",
+    "makeMeans": "allReduce",
+    "scatterMeans": "reduceScatter",
+}
+# Each as a name, or as a whole word of one.
+REPLACEMENTS = [
+    (re.compile(("" if name[0].isupper() else r"\b") + name + "(?![a-z])"), new)
+    for name, new in RETIRED.items()
+]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 COMMAND_LINE_OPTION = re.compile(r"\bcl::(?:opt|list|bits|alias)\b")
@@ -225,6 +266,29 @@ def check_lifetimes(root, _):
             )
 
 
+def check_map(root, _):
+    name = "CONTRIBUTING.md"
+    text = (root / name).read_text(encoding="utf-8")
+    section = text.partition("\n## Where things are\n")[2]
+    section = section.partition("\n## ")[0]
+    # The rows of the map begin with the folders.
+    rows = re.findall(r"^    (lib/[\w/]+(?:, lib/[\w/]+)*)", section, re.M)
+    named = [folder for row in rows for folder in row.split(", ")]
+    expected = [f"lib/{layer}" for layer in LAYERS if layer != "passes"]
+    for folder in expected:
+        if folder not in named:
+            yield f"{name}:1: '{folder}' is not in the map"
+    for folder in named:
+        if folder not in expected:
+            yield f"{name}:1: '{folder}' in the map is not in LAYERS"
+    if sorted(named) == sorted(expected) and named != expected:
+        yield f"{name}:1: the order of the map is not that of LAYERS"
+    for folder in dict.fromkeys((*named, *expected)):
+        public = folder.replace("lib/", "include/mp-opt/", 1)
+        if not (root / folder).is_dir() and not (root / public).is_dir():
+            yield f"{name}:1: '{folder}' in the map or LAYERS does not exist"
+
+
 def check_marks(root, _):
     for path in files(root, CODE_FOLDERS, CODE):
         name = path.relative_to(root).as_posix()
@@ -321,16 +385,60 @@ def check_spdx(root, _):
             yield f"{path.relative_to(root)}:1: expected '{LICENSE}'"
 
 
+def find_openers(path):
+    """The numbers and first words of comments that begin with an OPENER."""
+    mark = next(m for end, m in COMMENTS.items() if path.name.endswith(end))
+    within = False
+    for number, line in numbered_lines(path):
+        start = mark.match(line)
+        text = line[start.end() :].strip() if start else ""
+        opener = OPENER.match(text)
+        if opener and not within:
+            yield number, opener[0]
+        # An empty line of a comment, or a ruler, ends a paragraph.
+        within = bool(re.search(r"\w", text))
+
+
+def find_words(path, line):
+    """Violations in the names and strings of a line."""
+    has_messages = path.parts[0] in ("lib", "passes", "python", "tools")
+    is_code = path.name.endswith((".c", *CODE, ".def", ".td"))
+    if not is_code or not INCLUDE.match(line):
+        strings = STRING.findall(line)
+        line = STRING.sub('""', line).partition("//" if is_code else "#")[0]
+        for text in strings:
+            if has_messages and NO_NOUN.search(text):
+                yield "a message says \"is no\": write \"is not a\""
+    for name in dict.fromkeys(IDENTIFIER.findall(line)):
+        if is_code and LIMIT.fullmatch(name):
+            yield f"'{name}': limits are named maxX and minX"
+        for pattern, new in REPLACEMENTS:
+            if pattern.search(name):
+                yield f"'{name}' is retired: see '{new}'"
+
+
+def check_words(root, _):
+    for path in files(root, FOLDERS, tuple(COMMENTS)):
+        name = path.relative_to(root)
+        for number, word in find_openers(path):
+            yield f"{name}:{number}: a comment begins with '{word}'"
+        for number, line in numbered_lines(path):
+            for found in find_words(name, line):
+                yield f"{name}:{number}: {found}"
+
+
 RULES = {
     "dependencies": check_dependencies,
     "format": check_format,
     "lifetimes": check_lifetimes,
+    "map": check_map,
     "marks": check_marks,
     "operators": check_operators,
     "pass-tests": check_pass_tests,
     "runtime": check_runtime,
     "shell": check_shell,
     "spdx": check_spdx,
+    "words": check_words,
 }
 
 

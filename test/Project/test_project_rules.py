@@ -15,13 +15,24 @@ import project_rules
 SCRIPT = pathlib.Path(__file__).with_name("project_rules.py")
 ROOT = SCRIPT.parents[2]
 RULES = (
-    "dependencies", "format", "lifetimes", "marks", "operators", "pass-tests",
-    "runtime", "shell", "spdx",
+    "dependencies", "format", "lifetimes", "map", "marks", "operators",
+    "pass-tests", "runtime", "shell", "spdx", "words",
 )  # fmt: skip
 SPDX = "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
 
+FOLDERS_OF_LIB = [
+    f"lib/{name}" for name in project_rules.LAYERS if name != "passes"
+]
+MAP = (
+    "# Contributing\n\n## Where things are\n\nlib is in order.\n\n"
+    + "".join(f"    {folder}  its files\n" for folder in FOLDERS_OF_LIB)
+    + "\n## How to add\n\n    lib/None  not of the map\n"
+)
+
 # A small tree that keeps all rules.
 CLEAN = {
+    **{folder + "/CMakeLists.txt": "\n" for folder in FOLDERS_OF_LIB},
+    "CONTRIBUTING.md": MAP,
     ".clang-format": "BasedOnStyle: LLVM\n",
     "include/mp-opt/Schema/Schema.h": SPDX + "int a;\n",
     "include/mp-opt/Runtime/Functions.def": SPDX
@@ -132,6 +143,85 @@ class ProjectRules(unittest.TestCase):
         self.assert_found(
             "dependencies", "lib/Drawer/A.cpp", SPDX, "is not in LAYERS"
         )
+
+    def test_map_of_folders(self):
+        missing = MAP.replace("    lib/Graph  its files\n", "")
+        for text, expected in (
+            (missing, "'lib/Graph' is not in the map"),
+            (missing + MAP, "'lib/Graph' is not in the map"),
+            (MAP.replace("Graph  ", "Graph, lib/None  "), "not in LAYERS"),
+            (MAP.replace("Graph  ", "Graph, lib/None  "), "does not exist"),
+            (
+                missing.replace("lib/Support  ", "lib/Graph, lib/Support  "),
+                "the order of the map is not that of LAYERS",
+            ),
+        ):
+            self.assert_found("map", "CONTRIBUTING.md", text, expected)
+        joined = "lib/Target/ONNX  its files\n    lib/Graph  "
+        self.assertIn(joined, MAP)
+        text = MAP.replace(joined, "lib/Target/ONNX, lib/Graph  ")
+        code, output, _ = run("map", {"CONTRIBUTING.md": text})
+        self.assertEqual(code, 0, output)
+
+    def assert_words(self, name, good, bad, expected):
+        self.assert_found("words", name, bad, expected)
+        code, output, _ = run("words", {name: good})
+        self.assertEqual(code, 0, output)
+
+    def test_opener_of_a_comment(self):
+        good = "{0} The ranks\n{0} Of which one waits.\n{0} Whatever fits.\n"
+        for name, mark in (
+            ("lib/Schema/New.cpp", "//"),
+            ("include/mp-opt/Schema/New.h", "    ///"),
+            ("passes/Graph/Passes.td", "//"),
+            ("test/Run/lanes.c", "/*"),
+            ("test/Run/test_new.py", "#"),
+            ("scripts/new.sh", "  #"),
+        ):
+            words = ("What", "Of", "Where", "Those", "Who", "By", "Behind")
+            bad = "".join(f"{mark} {word} waits.\n\n" for word in words)
+            self.assert_words(name, good.format(mark), bad, "a comment begins")
+            output = run("words", {name: bad})[1]
+            for line, word in zip(range(1, 99, 2), words):
+                self.assertIn(f"{name}:{line}: a comment begins with '{word}'", output)
+            # A paragraph begins after an empty line or a ruler.
+            for ruler in ("", " ---"):
+                bad = f"{mark} One.\n{mark}{ruler}\n{mark} Of two.\n"
+                self.assert_found("words", name, bad, f"{name}:3: a comment")
+
+    def test_name_of_a_limit(self):
+        name = "lib/Schema/New.cpp"
+        good = "int maxRows, maxAtLeast, atMostZero; // mostRows\nS s = \"mostRows\";\n"
+        for word in ("mostRows", "leastRows", "countMost", "getLeastSize"):
+            self.assert_words(
+                name, good, f"int {word};\n", f"{name}:1: '{word}': limits are"
+            )
+
+    def test_message_with_is_no(self):
+        good = '"it is not a number", "it is no longer", "there is no file" // is no\n'
+        for name in ("lib/A.cpp", "tools/A.cpp", "passes/Passes.td", "python/a.py"):
+            for bad in ('"it is no number"', '"it is no "\n"number"'):
+                self.assert_words(name, good, bad + "\n", "write \"is not a\"")
+        code, output, _ = run("words", {"test/Run/test_a.py": '"it is no number"\n'})
+        self.assertEqual(code, 0, output)
+
+    def test_retired_name(self):
+        table = {
+            name.replace("s?", ""): new
+            for name, new in project_rules.RETIRED.items()
+        }
+        good = "".join(
+            f"{new} a; // {name}\n{name}er b;\n" for name, new in table.items()
+        )
+        for text in ("{} a;\n", '#include "{}.h"\n'):
+            bad = "".join(text.format(name) for name in table)
+            self.assert_words("lib/Schema/New.cpp", good, bad, "is retired")
+            output = run("words", {"lib/Schema/New.cpp": bad})[1]
+            for number, (name, new) in enumerate(table.items(), 1):
+                self.assertIn(f":{number}: '{name}' is retired: see '{new}'", output)
+        for name in ("getWeightSlot", "CutIdleTaps", "TypeSlots"):
+            for file in ("passes/Passes.td", "python/a.py"):
+                self.assert_found("words", file, f"{name}\n", f"'{name}' is retired")
 
     def test_mark_outside_its_dialect(self):
         text = 'auto a = op->getAttr("mp.class");\n'

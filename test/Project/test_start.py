@@ -5,7 +5,7 @@ usage: test_start.py PROGRAM...
 
 Fails if a program loads libMLIR.so or libLLVM.so, or anything else that was to
 become a part of it, if mp-opt takes a plugin, if the fastest of some starts
-takes MOST_SECONDS of a processor, or if one touches more pages than MOST_PAGES
+takes MAX_SECONDS of a processor, or if one touches more pages than MAX_PAGES
 has for it. Pages that are touched for the first time are where
 the time of a start goes, and unlike the time itself they are the same number,
 give or take 1 %, however busy the machine is. Reading all of ONNX's schemas, or
@@ -22,14 +22,14 @@ ADMITTED = re.compile(
     r"ld-linux.*|linux-vdso.*|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|jemalloc)\.so.*"
 )
 # The limits in pages of 4 KiB: 1.5 times the measured numbers.
-MOST_PAGES = {
+MAX_PAGES = {
     "mp-opt --version": 1600,
     "mp-opt": 2000,
     "mp-run --version": 1600,
     "mp-run": 2000,
 }
 # 5 ms and 8 ms where nothing else runs, waits for disks included.
-MOST_SECONDS = 0.015
+MAX_SECONDS = 0.015
 STARTS = 40
 MODEL = """<ir_version: 10, opset_import: ["" : 22]>
 four (float[8,32] x, float[32,32] w) => (float[8,32] y)
@@ -98,16 +98,16 @@ def find_slow_starts(program):
             # The first one reads from disks, and keeps code.
             pages = [count_pages(command) for _ in range(3)][-1]
             print(f"{name}: {pages} pages")
-            if pages > MOST_PAGES[name]:
-                yield f"{name} touches {pages} pages: at most {MOST_PAGES[name]}"
+            if pages > MAX_PAGES[name]:
+                yield f"{name} touches {pages} pages: at most {MAX_PAGES[name]}"
             # A program that runs a model also makes random numbers, and caches
             # code.
             if name == "mp-run":
                 continue
             seconds = measure_seconds(command)
             print(f"{name}: {1000 * seconds:.1f} ms")
-            if seconds > MOST_SECONDS:
-                yield f"{name} takes {seconds} s: at most {MOST_SECONDS}"
+            if seconds > MAX_SECONDS:
+                yield f"{name} takes {seconds} s: at most {MAX_SECONDS}"
 
 
 def find_plugin_problems(program):

@@ -78,7 +78,7 @@ private:
   std::vector<std::pair<std::string, std::string>> &list;
 };
 
-/// What one pipeline has made of a model.
+/// The result of one pipeline for a model.
 struct Outcome {
   bool succeeded = false;
   /// The module is as it was.

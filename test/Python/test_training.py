@@ -266,7 +266,7 @@ def test_a_batch_is_forgotten(step):
 
 
 def test_no_training_step():
-    with pytest.raises(mp_opt.Error, match="it is no training step"):
+    with pytest.raises(mp_opt.Error, match="it is not a training step"):
         mp_opt.TrainingStep(CLASSIFIER)
 
 

@@ -20,8 +20,8 @@ from support import MP_OPT
 DIST = pathlib.Path(os.environ.get("MPOPT_DIST", ROOT / "build/dist"))
 WHEELS = sorted(DIST.glob("mp_opt-*.whl"))
 PYTHONS = os.environ.get("MPOPT_TEST_PYTHONS", sys.executable).split(":")
-MOST_BYTES = 60_000_000  # including the support for GPUs
-MOST_IMPORT_MS = 15
+MAX_BYTES = 60_000_000  # including the support for GPUs
+MAX_IMPORT_MS = 15
 pytestmark = pytest.mark.skipif(
     not WHEELS, reason="no wheel: scripts/build-wheel.sh makes one"
 )
@@ -74,7 +74,7 @@ def with_others(environment):
 @pytest.mark.parametrize("wheel", WHEELS, ids=lambda w: w.name)
 def test_contents(wheel):
     assert "manylinux_2_28_x86_64" in wheel.name
-    assert wheel.stat().st_size <= MOST_BYTES
+    assert wheel.stat().st_size <= MAX_BYTES
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         (data,) = [n for n in names if n.endswith("/METADATA")]
@@ -136,7 +136,7 @@ def test_import_is_quick(environment):
         float(run(environment, "-c", textwrap.dedent(code))) for _ in range(15)
     ]
     # The best: others use the machine as well.
-    assert min(times) <= MOST_IMPORT_MS, times
+    assert min(times) <= MAX_IMPORT_MS, times
 
 
 def test_start_is_quick(environment):
@@ -183,7 +183,7 @@ def test_without_onnx(environment, tmp_path):
         assert mp_opt.compile(content)(x).shape == (2, 3)
         step = mp_opt.train_step(content[:0] + open({str(output)!r}, "rb").read(), "mse")
         assert mp_opt.TrainingStep(step).states
-        # What the compiler's library has, and nobody else in the process.
+        # Only the compiler's library has these functions in the process.
         half = b'<ir_version: 10, opset_import: ["": 21]>' \\
             b'g (double[2] x) => (float16[2] y) {{ y = Cast<to=10>(x) }}'
         y = mp_opt.compile(half, name="half.onnxtxt", cache="off")(numpy.ones(2))

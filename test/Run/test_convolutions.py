@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Convolutions of forms that kernels tell apart, beside float64: small images,
-few columns left behind whole panels, taps that reach nothing."""
+few columns left behind whole panels, filter positions that reach nothing."""
 
 import numpy as np
 import onnx
@@ -11,15 +11,15 @@ from runs import attempt, mp_run, run_mp_opt
 
 # Image, channels, results, edge of the kernel, stride, dilation, pads.
 CASES = {
-    "one_row_of_taps": (14, 6, 9, 3, 1, 24, 24),
-    "taps_at_corners": (14, 6, 9, 3, 1, 12, 12),
-    # A contraction for each of these (mp-split-taps).
-    "far_taps": (14, 33, 40, 3, 1, 12, 12),
-    "far_strided_taps": (25, 24, 20, 3, 2, 20, 20),
-    "many_far_taps": (9, 20, 17, 5, 1, 4, 8),
+    "one_row_of_positions": (14, 6, 9, 3, 1, 24, 24),
+    "positions_at_corners": (14, 6, 9, 3, 1, 12, 12),
+    # A contraction for each of these (mp-split-filters).
+    "wide_filters": (14, 33, 40, 3, 1, 12, 12),
+    "wide_strided_filters": (25, 24, 20, 3, 2, 20, 20),
+    "many_wide_filters": (9, 20, 17, 5, 1, 4, 8),
     "wide_kernel": (4, 5, 7, 9, 1, 1, 4),
     "only_pads": (3, 4, 5, 2, 1, 40, 25),
-    "strided_taps": (15, 4, 6, 3, 2, 11, 11),
+    "strided_filters": (15, 4, 6, 3, 2, 11, 11),
     "small_image": (7, 70, 33, 3, 2, 1, 3),
     "one_by_one": (7, 600, 40, 1, 1, 1, 0),
     "four_left": (14, 31, 17, 1, 1, 1, 0),
@@ -51,7 +51,7 @@ def make(folder, case):
 
 
 def windows(x, edge, stride, dilation, pad):
-    """For each tap the elements that it reads."""
+    """For each filter position the elements that it reads."""
     x = np.pad(x.astype(np.float64), [(0, 0), (0, 0), (pad, pad), (pad, pad)])
     count = (x.shape[-1] - dilation * (edge - 1) - 1) // stride + 1
     for k in range(edge):
@@ -88,7 +88,7 @@ def test_forward(tmp_path, name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_weight_gradients(tmp_path, name):
-    """Of taps that reach nothing they are zero."""
+    """Of filter positions that reach nothing they are zero."""
     case = CASES[name]
     x, w, y = make(tmp_path, case)
     run_mp_opt(

@@ -208,13 +208,13 @@ def test_steps(name, more, casts, updates):
     assert sum(map(only_casts, bf16["launches"])) <= casts
     assert count_bytes(bf16) < count_bytes(fp32)
     assert count_multiply_adds(bf16) == count_multiply_adds(fp32)
-    for figures, shadows in (fp32, 0), (bf16, 1 / 6):
+    for figures, copies in (fp32, 0), (bf16, 1 / 6):
         update = figures["kinds"]["update"]
         assert update["launches"] <= updates
         # Parameters, and two moments of each; 16-bit copies of parameters that
         # products read; little else is written there.
         states = figures["state_bytes"]
-        most = 1.05 * (1 + shadows) * states
+        most = 1.05 * (1 + copies) * states
         assert states <= update["written_bytes"] < most
 
 

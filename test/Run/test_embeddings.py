@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Gradients of tables for lookups: rows travel between ranks, and lazy
+"""Gradients of tables for lookups: rows are sent between ranks, and lazy
 optimizers leave the others alone."""
 
 import json
@@ -54,7 +54,7 @@ def make_ids(folder, batches, rows=8):
     "flags", [(), ("--mixed-bf16",), ("--mixed-fp16",), ("--clip-norm=0.01",)],
     ids=["fp32", "bf16", "fp16", "clipped"],
 )
-def test_rows_travel(tmp_path, flags):
+def test_rows_are_sent(tmp_path, flags):
     """To the bits of one rank, in few bytes."""
     launcher, ranks, steps = find_launcher("openmpi"), 3, 8
     common = (
@@ -83,7 +83,7 @@ def test_rows_travel(tmp_path, flags):
 
 
 def test_sharded_tables(tmp_path):
-    """There, ranges travel."""
+    """There, ranges are sent."""
     launcher = find_launcher("openmpi")
     step = tmp_path / "step.mlirbc"
     run_mp_opt(

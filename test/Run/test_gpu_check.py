@@ -139,7 +139,7 @@ def test_damaged_kits(kit):
     assert "the library cannot be loaded" in found["mlp_mse-fp16"][0]
     (kit / "entries.list").unlink()
     done = check(kit)
-    assert done.returncode == 2 and "no kit, or not a whole one" in done.stderr
+    assert done.returncode == 2 and "is not a kit, or not a whole one" in done.stderr
 
 
 @pytest.mark.parametrize(

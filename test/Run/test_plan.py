@@ -26,7 +26,7 @@ def plan(step, *flags):
 
 def simulate(found, ranks, share, bandwidth):
     """The seconds that a step waits, of a network without latency: a bucket
-    travels when it is ready and the one before has arrived; what waits moves
+    is sent when it is ready and the one before has arrived; what waits moves
     all that comes later."""
     events = []
     for number, bucket in enumerate(found["buckets"]):
@@ -139,7 +139,7 @@ BUCKET = {"bytes": 1000, "ready": 0.5}
         ({"seconds": 0, "buckets": [BUCKET]}, "'seconds', above 0"),
         ({"seconds": 1}, "expected a plan with 'buckets'"),
         ({"seconds": 1, "buckets": []}, "expected a plan with 'buckets'"),
-        ({"seconds": 1, "buckets": [7]}, "bucket 0: it is no object"),
+        ({"seconds": 1, "buckets": [7]}, "bucket 0: it is not an object"),
         ({"seconds": 1, "buckets": [BUCKET, {"ready": 0}]}, "bucket 1: expected 'bytes'"),
         ({"seconds": 1, "buckets": [{**BUCKET, "bytes": -1}]}, "expected 'bytes'"),
         ({"seconds": 1, "buckets": [{**BUCKET, "ready": 2}]}, "expected 'ready'"),

@@ -331,7 +331,7 @@ def test_narrow_values_of_callers(tmp_path, where):
         model.graph.output.append(
             helper.make_tensor_value_info("w", TensorProto.INT4, [4, 3])
         )
-        complaint = "output 1 is no tensor of numbers"
+        complaint = "output 1 is not a tensor of numbers"
     onnx.save(model, tmp_path / "model.onnx")
     done = subprocess.run(
         [MP_OPT, tmp_path / "model.onnx", "--emit=obj", "-o",

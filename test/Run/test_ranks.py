@@ -167,8 +167,8 @@ def test_rows_are_shared(tmp_path, launcher):
 
 
 def test_overlap(tmp_path):
-    """While the backward pass goes on, gradients travel, though the network is
-    slower than memory."""
+    """While the backward pass goes on, gradients are sent, though the network
+    is slower than memory."""
     launcher = find_launcher("openmpi")
     random, layers, size = np.random.default_rng(0), 12, 1024
     nodes, weights = [], []

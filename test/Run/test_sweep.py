@@ -99,7 +99,7 @@ def test_text(model):
     assert lines[4].startswith("enough in bf16 for about n=")
 
 
-def test_least_times(model):
+def test_min_times(model):
     """Of a device that is not there: those of --dry-run, without data."""
     flags = ("--device=cuda:l4", "--dry-run", "--json")
     done = mp_run("bench", model, "--sweep=n=8,1000000", *flags)

@@ -210,7 +210,7 @@ def test_no_step(tmp_path):
     np.savez(tmp_path / "data.npz", x=np.ones((3, 2), np.float32))
     data = f"--data={tmp_path / 'data.npz'}"
     message = fail(BAD_INPUT, "train", model, data)
-    assert "model.onnxtxt: it is no training step" in message
+    assert "model.onnxtxt: it is not a training step" in message
     assert "mp-opt model.onnxtxt --train --loss=... -o step.onnx" in message
 
 

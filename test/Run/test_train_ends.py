@@ -72,7 +72,7 @@ def test_a_check_leaves_no_folder(tmp_path):
 @pytest.mark.parametrize(
     "flags, text",
     [
-        (("-o", "r.csv"), "'.csv' is no format that tensors are written in"),
+        (("-o", "r.csv"), "'.csv' is not a format that tensors are written in"),
         (("-o", "t.onnx"), "a model needs --into=MODEL"),
         (("-o", "t.npz", "--into=m.onnx"), "--into writes a model"),
         (("-o", "data.npz"), "'data.npz' would replace 'data.npz'"),

@@ -154,7 +154,7 @@ def external_data_size(model):
     weight.external_data.add(key="location", value="out.onnx")
 
 
-@case("external data: offset '-1' is no size in bytes")
+@case("external data: offset '-1' is not a size in bytes")
 def external_data_offset(model):
     external_data_size(model)
     weight = model.graph.initializer[0]

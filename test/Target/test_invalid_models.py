@@ -222,7 +222,7 @@ def unknown_operator():
     return make("[n] h = Relux (x) y = Relux (h)", **NUMBERS)
 
 
-@harmless("node 'n' (local.h): calls what is no function of the model, ")
+@harmless("node 'n' (local.h): calls a function that is not in the model, ")
 def unknown_function():
     return make(
         "[n] h = local.h (x) y = local.f (h)",
@@ -295,7 +295,7 @@ def hidden_name():
     )
 
 
-@harmless("initializer 'w': is no input, as IR versions before 4 demand; ")
+@harmless("initializer 'w': is not an input, as IR versions before 4 demand; ")
 def no_input_for_initializer():
     return make("y = Add (x, w)", ir=3, weights="float[2] w = {1, 2}",
                 opsets='"" : 8', **NUMBERS)  # fmt: skip

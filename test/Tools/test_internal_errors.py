@@ -420,7 +420,7 @@ def test_pipe(scene):
     with subprocess.Popen(["cp", scene.model, pipe]):
         done = scene.run(pipe, "--mixed-bf16", "--debug-crash-in=mp-assign")
     assert done.returncode == INTERNAL
-    assert "no reproducer: the model came from what is no file" in done.stderr
+    assert "no reproducer: the model did not come from a regular file" in done.stderr
 
 
 def test_second_run_fails(scene):

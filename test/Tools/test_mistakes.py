@@ -173,7 +173,7 @@ ROWS = [
     (17, "no gradient", [*STEP, "--loss=output:total"], BAD_INPUT,
      "net.onnxtxt: error: node 'unique' (Unique-11): there is no gradient"),
     (18, "no batch", ["flat.onnxtxt", "--train", "--loss=cross_entropy"],
-     BAD_INPUT, "has rank 1, and no class axis 1 behind the batch"),
+     BAD_INPUT, "has rank 1, and no class axis 1 after the batch"),
     (19, "no parameters", ["bare.onnxtxt", "--train", "--loss=mse"], BAD_INPUT,
      "depends on no parameter"),
     (29, "missing data", ["external.onnx", MIXED], BAD_INPUT, "gone.data"),

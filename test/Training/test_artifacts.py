@@ -74,7 +74,7 @@ def test_a_static_scale_needs_no_change(name):
     assert list(model.graph.output) == list(source.graph.output)
     none = artifact(name, "training_model", *FP16, "--loss-scale=none")
     assert len(onnx.load(none).graph.node) < len(model.graph.node)
-    # By default, a graph that may be scaled already is not changed.
+    # The default leaves a graph alone that may be scaled already.
     assert onnx.load(none) == onnx.load(artifact(name, "training_model", *FP16))
     losses = train(name, scaled)["loss"]
     assert abs(last(losses) - last(fp32(name))) <= 0.05 * last(fp32(name))

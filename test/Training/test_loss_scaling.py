@@ -195,7 +195,7 @@ def test_the_loss_is_the_true_one():
 
 
 def test_a_scale_that_is_no_power_of_two_warns():
-    assert "no power of two" in Step(
+    assert "not a power of two" in Step(
         make_net(), *MSE, "--loss-scale=1000"
     ).messages
     assert "warning" not in Step(make_net(), *MSE, "--loss-scale=1024").messages

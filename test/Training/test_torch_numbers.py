@@ -164,5 +164,5 @@ def test_a_batch_whose_labels_are_all_ignored_is_passed_over():
         np.savez(step.folder / "data.npz", i=ids, labels=labels)
         done = run_train(step.path, step.folder, "--no-shuffle")
         assert done.returncode == 0, done.stderr
-        assert done.stderr.count("is no number, but all states are") == 1
+        assert done.stderr.count("is not a number, but all states are") == 1
         assert (step.folder / "out.safetensors").exists()

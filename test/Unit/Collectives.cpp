@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Collectives/Ranks.h"
+#include "mp-opt/Collectives/ProcessGroup.h"
 
 #include <cmath>
 #include <condition_variable>
@@ -35,14 +35,14 @@ void expect(bool holds, const std::string &what) {
   std::fprintf(stderr, "failed: %s\n", what.c_str());
 }
 
-/// A meeting point of ranks: each call by all of them is one round.
-class Meeting {
+/// A rendezvous of ranks: each call by all of them is one round.
+class Rendezvous {
 public:
-  explicit Meeting(int size) : size(size), own(size) {}
+  explicit Rendezvous(int size) : size(size), own(size) {}
 
   /// Shows `data` to all ranks, calls `read` while the data of all are valid,
   /// and returns when all ranks have read.
-  template <typename Read> void meet(int rank, const void *data, Read read) {
+  template <typename Read> void arrive(int rank, const void *data, Read read) {
     std::unique_lock<std::mutex> lock(mutex);
     own[rank] = static_cast<const char *>(data);
     wait(lock);
@@ -75,27 +75,27 @@ private:
 
 class Copies : public Communicator {
 public:
-  Copies(Meeting &meeting, int number, int failsAt)
-      : meeting(meeting), failsAt(failsAt) {
+  Copies(Rendezvous &rendezvous, int number, int failsAt)
+      : rendezvous(rendezvous), failsAt(failsAt) {
     rank = number;
-    size = meeting.size;
+    size = rendezvous.size;
     library = "copies";
   }
 
-  llvm::Error exchange(const void *parts, void *from, size_t bytes) override {
+  llvm::Error allToAll(const void *chunks, void *from, size_t bytes) override {
     if (llvm::Error failed = count())
       return failed;
-    meeting.meet(rank, parts, [&](const std::vector<const char *> &all) {
+    rendezvous.arrive(rank, chunks, [&](const std::vector<const char *> &all) {
       for (int other = 0; other < size; ++other)
         std::memcpy(static_cast<char *>(from) + other * bytes,
                     all[other] + rank * bytes, bytes);
     });
     return llvm::Error::success();
   }
-  llvm::Error gather(const void *own, void *all, size_t bytes) override {
+  llvm::Error allGather(const void *own, void *all, size_t bytes) override {
     if (llvm::Error failed = count())
       return failed;
-    meeting.meet(rank, own, [&](const std::vector<const char *> &each) {
+    rendezvous.arrive(rank, own, [&](const std::vector<const char *> &each) {
       for (int other = 0; other < size; ++other)
         std::memcpy(static_cast<char *>(all) + other * bytes, each[other],
                     bytes);
@@ -105,7 +105,7 @@ public:
   llvm::Error broadcast(void *data, size_t bytes) override {
     if (llvm::Error failed = count())
       return failed;
-    meeting.meet(rank, data, [&](const std::vector<const char *> &all) {
+    rendezvous.arrive(rank, data, [&](const std::vector<const char *> &all) {
       if (rank > 0)
         std::memcpy(data, all[0], bytes);
     });
@@ -119,21 +119,22 @@ private:
     return llvm::createStringError("the cable is out");
   }
 
-  Meeting &meeting;
+  Rendezvous &rendezvous;
   const int failsAt;
   int calls = 0;
 };
 
 /// Calls `body` for each of `size` ranks, each in its own thread.
 template <typename Body>
-void run(int size, Body body, RanksOptions options = {}, int failsAt = -1) {
-  Meeting meeting(size);
+void run(int size, Body body, ProcessGroupOptions options = {},
+         int failsAt = -1) {
+  Rendezvous rendezvous(size);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank)
     threads.emplace_back([&, rank] {
-      auto ranks = Ranks::join(
+      auto ranks = ProcessGroup::join(
           [&]() -> llvm::Expected<std::unique_ptr<Communicator>> {
-            return std::make_unique<Copies>(meeting, rank, failsAt);
+            return std::make_unique<Copies>(rendezvous, rank, failsAt);
           },
           "rank " + std::to_string(rank), options);
       if (!ranks)
@@ -171,7 +172,7 @@ void start(const mp_collectives &calls, int32_t bucket, int32_t members,
 }
 
 /// Steps of a model of two buckets of floats and a flag.
-void checkSteps(Ranks &ranks, const std::vector<size_t> &sizes) {
+void checkSteps(ProcessGroup &ranks, const std::vector<size_t> &sizes) {
   const mp_collectives &calls = ranks.getCollectives();
   void *context = calls.context;
   int size = ranks.getSize(), rank = ranks.getRank();
@@ -214,13 +215,13 @@ void testSteps() {
   for (int size : {1, 2, 3, 4})
     for (const std::vector<size_t> &sizes :
          {std::vector<size_t>{1}, {5, 0, 3}, {1000, 1, 4096, 7}, {70001}})
-      run(size, [&](Ranks &ranks) { checkSteps(ranks, sizes); });
+      run(size, [&](ProcessGroup &ranks) { checkSteps(ranks, sizes); });
 }
 
-/// A member that is needed early travels alone, and the rest of its bucket
+/// A member that is needed early is sent alone, and the rest of its bucket
 /// later.
 void testEarlyWaits() {
-  run(3, [](Ranks &ranks) {
+  run(3, [](ProcessGroup &ranks) {
     const mp_collectives &calls = ranks.getCollectives();
     void *context = calls.context;
     for (int step = 0; step < 3; ++step) {
@@ -236,11 +237,11 @@ void testEarlyWaits() {
 }
 
 void testBF16() {
-  RanksOptions options;
+  ProcessGroupOptions options;
   options.isWireBF16 = true;
   run(
       4,
-      [](Ranks &ranks) {
+      [](ProcessGroup &ranks) {
         const mp_collectives &calls = ranks.getCollectives();
         std::vector<float> values(1001);
         for (size_t i = 0; i < values.size(); ++i)
@@ -262,7 +263,7 @@ void testBF16() {
                    special[2] == 0 && !std::signbit(special[2]) &&
                    special[3] == 1.0f,
                "infinite, NaN, zero, and ties to even");
-        RanksFigures figures = ranks.getFigures();
+        ProcessGroupFigures figures = ranks.getFigures();
         // 1006 elements of two bytes: three quarters of them are sent twice.
         expect(figures.bytes == 2 * 3 * 252 * 2, "bytes that are sent");
       },
@@ -270,7 +271,7 @@ void testBF16() {
 }
 
 /// Checks elements that ranks own, and members of all kinds in one bucket.
-void checkRanges(Ranks &ranks, size_t count) {
+void checkRanges(ProcessGroup &ranks, size_t count) {
   const mp_collectives &calls = ranks.getCollectives();
   size_t size = size_t(ranks.getSize()), rank = size_t(ranks.getRank());
   size_t first = rank * count / size, last = (rank + 1) * count / size;
@@ -306,7 +307,7 @@ void checkRanges(Ranks &ranks, size_t count) {
 
 /// Checks tables of which each rank has a few rows: the result has the bits of
 /// all rows, and takes fewer bytes if there are few.
-void checkRows(Ranks &ranks, std::vector<int64_t> rows, bool areFew) {
+void checkRows(ProcessGroup &ranks, std::vector<int64_t> rows, bool areFew) {
   const mp_collectives &calls = ranks.getCollectives();
   constexpr int64_t size = 100, width = 7;
   std::vector<float> table(size * width), dense;
@@ -333,30 +334,30 @@ void checkRows(Ranks &ranks, std::vector<int64_t> rows, bool areFew) {
                      table.size() * sizeof(float)) == 0,
          "rows have the bits of the table");
   expect(areFew ? sent < all : sent == all + 8 * uint64_t(ranks.getSize() - 1),
-         "rows travel where they are fewer bytes");
+         "rows are sent where they are fewer bytes");
 }
 
 void testRows() {
   for (int size : {2, 3}) {
-    run(size, [&](Ranks &ranks) { checkRows(ranks, {}, true); });
-    run(size, [&](Ranks &ranks) {
+    run(size, [&](ProcessGroup &ranks) { checkRows(ranks, {}, true); });
+    run(size, [&](ProcessGroup &ranks) {
       checkRows(ranks, {3, 3, 99 - ranks.getRank(), -1, 0}, true);
     });
     // One rank has no rows.
-    run(size, [&](Ranks &ranks) {
+    run(size, [&](ProcessGroup &ranks) {
       std::vector<int64_t> rows;
       if (ranks.getRank() > 0)
         rows = {8, 2};
       checkRows(ranks, rows, true);
     });
-    run(size, [&](Ranks &ranks) {
+    run(size, [&](ProcessGroup &ranks) {
       std::vector<int64_t> rows(100);
       for (size_t i = 0; i < rows.size(); ++i)
         rows[i] = int64_t(i);
       checkRows(ranks, rows, false);
     });
     // An index that there is not.
-    run(size, [&](Ranks &ranks) {
+    run(size, [&](ProcessGroup &ranks) {
       checkRows(ranks, {1, ranks.getRank() > 0 ? 100 : 2}, false);
     });
   }
@@ -365,22 +366,22 @@ void testRows() {
 void testRanges() {
   for (int size : {1, 2, 3, 4})
     for (size_t count : {size_t(1), size_t(2), size_t(1001)})
-      run(size, [&](Ranks &ranks) { checkRanges(ranks, count); });
+      run(size, [&](ProcessGroup &ranks) { checkRanges(ranks, count); });
 }
 
 void testBetweenSteps() {
-  run(4, [](Ranks &ranks) {
+  run(4, [](ProcessGroup &ranks) {
     int data[] = {ranks.getRank() + 5, ranks.getRank()};
     expect(!ranks.broadcast(data, sizeof data) && data[0] == 5 && data[1] == 0,
            "rank 0's bytes");
-    auto all = ranks.gatherNumbers(ranks.getRank() * 3);
+    auto all = ranks.allGatherNumbers(ranks.getRank() * 3);
     bool isGood = bool(all);
     expect(isGood, "a gather succeeds");
     if (!isGood)
       llvm::consumeError(all.takeError());
     else
       expect(*all == std::vector<int>({0, 3, 6, 9}), "in the order of ranks");
-    expect(ranks.getFigures().bytes == 0, "that is no step");
+    expect(ranks.getFigures().bytes == 0, "that is not a step");
   });
 }
 
@@ -388,7 +389,7 @@ void testBetweenSteps() {
 void testFailures() {
   run(
       2,
-      [](Ranks &ranks) {
+      [](ProcessGroup &ranks) {
         const mp_collectives &calls = ranks.getCollectives();
         float value = 1;
         expect(!ranks.broadcast(&value, sizeof value), "before it fails");
@@ -396,19 +397,19 @@ void testFailures() {
         expect(calls.wait(calls.context, 3) != 0, "the wait fails");
         std::string text = calls.error(calls.context);
         expect(text == "bucket 3 of gradients: the cable is out", text);
-        auto all = ranks.gatherNumbers(1);
+        auto all = ranks.allGatherNumbers(1);
         expect(!all, "the next one as well");
         if (!all)
           text = llvm::toString(all.takeError());
         expect(text.find("the cable is out") != std::string::npos, text);
         ranks.abandon();
       },
-      RanksOptions(), /*failsAt=*/1);
-  auto refused = Ranks::join(
+      ProcessGroupOptions(), /*failsAt=*/1);
+  auto refused = ProcessGroup::join(
       []() -> llvm::Expected<std::unique_ptr<Communicator>> {
         return llvm::createStringError("no line");
       },
-      "nobody", RanksOptions());
+      "nobody", ProcessGroupOptions());
   expect(!refused, "no connection");
   if (!refused)
     expect(llvm::toString(refused.takeError()) == "no line", "its reason");

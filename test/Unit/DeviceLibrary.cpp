@@ -7,9 +7,9 @@
 //
 // usage: device-library good|old|broken|idle
 //
-// What LD_LIBRARY_PATH says is libcuda.so.1: the emulated driver, which runs
-// PTX by kernels of the same names; a library without functions; no library;
-// one without a device.
+// LD_LIBRARY_PATH gives the libcuda.so.1 of each case: the emulated driver,
+// which runs PTX by kernels of the same names; a library without functions; no
+// library; one without a device.
 //
 //===----------------------------------------------------------------------===//
 

@@ -282,7 +282,7 @@ static void checkFindings(const mp::DevicePlan &good) {
       {"two sizes", [](Plan &p) { p.records[5].places[0].bytes = 4; }},
       {"no two places", [](Plan &p) { p.records[5].places.pop_back(); }},
       {"no target or value", [](Plan &p) { p.records[0].valueBytes = 3; }},
-      {"that are set is no launch",
+      {"that are set is not a launch",
        [](Plan &p) { p.records[0].whenSet = true; }},
       {"does not fit its target",
        [](Plan &p) { p.records[0].places[0].bytes = 2; }},

@@ -201,7 +201,7 @@ static void checkDeviceRanks() {
   std::string once = "exchange 512; gather 512; exchange 512; gather 512; ";
   expect(twins.calls == once + once, twins.calls);
   // The emulated stream does it all while it is waited for.
-  expect(twins.times.size() == 2, "two shipments have no times");
+  expect(twins.times.size() == 2, "two fused collectives have no times");
   for (const mp_reduction_time &time : twins.times)
     expect(time.bucket == 4 && time.type == MP_FLOAT &&
                time.bytes == (&time == twins.times.data() ? 400 : 40) &&

@@ -267,7 +267,7 @@ static void checkFault() {
   expect(example.setInputs(x, w) == MP_OK, mp_last_error());
   expect(mp_session_run(example.session, 0) == MP_OK, mp_last_error());
   expectError(mp_session_wait(example.session), MP_DEVICE_FAILED,
-              "leave has written behind the end of memory", "a kernel");
+              "leave has written past the end of memory", "a kernel");
   expectError(mp_session_set(example.session, 0, x.data()), MP_DEVICE_FAILED,
               "the device has failed before", "after that");
   mp_session_destroy(example.session);

@@ -70,12 +70,12 @@ static llvm::Error measure(const Launch &launch) {
   auto time = [&](auto work) -> llvm::Expected<double> {
     char own = 0;
     std::vector<char> all(size_t(ranks.getSize()));
-    if (llvm::Error failed = ranks.gather(&own, all.data(), 1))
+    if (llvm::Error failed = ranks.allGather(&own, all.data(), 1))
       return std::move(failed);
     auto start = std::chrono::steady_clock::now();
     if (llvm::Error failed = work())
       return std::move(failed);
-    if (llvm::Error failed = ranks.gather(&own, all.data(), 1))
+    if (llvm::Error failed = ranks.allGather(&own, all.data(), 1))
       return std::move(failed);
     return std::chrono::duration<double>(std::chrono::steady_clock::now() -
                                          start)
@@ -84,7 +84,7 @@ static llvm::Error measure(const Launch &launch) {
   for (int pair = 0; pair < warmup + pairs; ++pair) {
     auto means = time([&] {
       uint64_t sent = 0;
-      return makeMeans<float>(ranks, tensors, /*isWireBF16=*/false, sent);
+      return allReduceMean<float>(ranks, tensors, /*isWireBF16=*/false, sent);
     });
     if (!means)
       return means.takeError();

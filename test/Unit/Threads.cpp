@@ -86,27 +86,27 @@ static void runLoops(Pool &pool, int rounds, int64_t pause, const char *what) {
 }
 
 namespace {
-struct Meeting {
+struct Rendezvous {
   pthread_t caller;
   std::atomic<bool> hasHelp;
 };
 } // namespace
 
 /// The caller's range lasts until another thread has come, or for a minute.
-static void meet(void *data, int64_t, int64_t) {
-  auto *meeting = static_cast<Meeting *>(data);
-  if (!pthread_equal(meeting->caller, pthread_self()))
-    meeting->hasHelp = true;
+static void waitForHelp(void *data, int64_t, int64_t) {
+  auto *rendezvous = static_cast<Rendezvous *>(data);
+  if (!pthread_equal(rendezvous->caller, pthread_self()))
+    rendezvous->hasHelp = true;
   int64_t end = readClock() + 60'000'000'000;
-  while (!meeting->hasHelp && readClock() < end)
+  while (!rendezvous->hasHelp && readClock() < end)
     usleep(1000);
 }
 
 /// Threads that sleep are woken for a loop.
 static void expectHelp(Pool &pool, const char *when) {
-  Meeting meeting = {pthread_self(), {false}};
-  pool.run({2, 1, meet, &meeting, nullptr});
-  expect(meeting.hasHelp, "threads take part", when);
+  Rendezvous rendezvous = {pthread_self(), {false}};
+  pool.run({2, 1, waitForHelp, &rendezvous, nullptr});
+  expect(rendezvous.hasHelp, "threads take part", when);
 }
 
 static void checkCounts() {

@@ -271,7 +271,7 @@ std::string Flags::findMeantFlag(StringRef argument) const {
 }
 
 /// Files of arguments may refer to others, or to themselves.
-static constexpr size_t mostFiles = 64;
+static constexpr size_t maxFiles = 64;
 
 /// Expands "@FILE" to the arguments in a file, like LLVM's programs do. Returns
 /// false if the file cannot be read.
@@ -308,7 +308,7 @@ std::optional<int> Flags::parse(ArrayRef<const char *> arguments,
   while (!arguments.empty()) {
     StringRef argument = arguments.front();
     arguments = arguments.drop_front();
-    if (argument.starts_with("@") && expanded.size() < mostFiles &&
+    if (argument.starts_with("@") && expanded.size() < maxFiles &&
         expand(argument.drop_front(), arguments, memory, expanded))
       continue;
     if (argument == "--") {

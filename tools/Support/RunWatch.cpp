@@ -224,7 +224,7 @@ void RunWatch::startReading(const ModelInput &input, StringRef path) const {
   if (path == "-")
     progress::setObstacle("the model came from standard input");
   else if (!llvm::sys::fs::is_regular_file(path))
-    progress::setObstacle("the model came from what is no file");
+    progress::setObstacle("the model did not come from a regular file");
   bool isONNX = input.getFormat() == Format::ONNX;
   progress::startReading(input.getName(),
                          isONNX ? nullptr : "the model itself is one");

@@ -57,7 +57,7 @@ HIDDEN unsigned arc4random(void) {
   }
   return number;
 }
-/* What LLVM prints as statistics, which nobody asks for here. */
+/* LLVM prints this as statistics, which nobody asks for here. */
 struct mallinfo2 {
   size_t fields[10];
 };

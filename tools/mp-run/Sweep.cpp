@@ -19,7 +19,7 @@ using namespace llvm;
 namespace mp {
 
 /// The same limit as for --dim.
-constexpr int64_t mostSize = int64_t(1) << 40;
+constexpr int64_t maxSize = int64_t(1) << 40;
 
 /// Parses "batch=8,16,32"; false for anything else.
 static bool parseSweep(StringRef text, SizeSweepOptions &options) {
@@ -30,7 +30,7 @@ static bool parseSweep(StringRef text, SizeSweepOptions &options) {
   for (StringRef entry : entries) {
     int64_t size = 0;
     int64_t last = options.sizes.empty() ? 0 : options.sizes.back();
-    if (entry.getAsInteger(10, size) || size <= last || size > mostSize)
+    if (entry.getAsInteger(10, size) || size <= last || size > maxSize)
       return false;
     options.sizes.push_back(size);
   }

@@ -177,8 +177,8 @@ void Run::printResult() const {
   result.rows = trainer.getBatchSize();
   result.seconds = seconds;
   result.stepSeconds = trainer.getStepSeconds();
-  if (const Ranks *ranks = trainer.getRanks()) {
-    RanksFigures figures = ranks->getFigures();
+  if (const ProcessGroup *ranks = trainer.getRanks()) {
+    ProcessGroupFigures figures = ranks->getFigures();
     result.ranks = uint64_t(ranks->getSize());
     result.sentBytes = figures.bytes;
     result.sendSeconds = figures.busySeconds;
@@ -250,7 +250,7 @@ readTarget(Model &step, const TrainFlags &flags,
 }
 
 static Expected<std::unique_ptr<Trainer>>
-makeTrainer(const TrainFlags &flags, Ranks *ranks,
+makeTrainer(const TrainFlags &flags, ProcessGroup *ranks,
             std::unique_ptr<Model> &target,
             const mlir::DialectRegistry &registry, const MessageFn &say) {
   // Only one rank writes.
@@ -286,10 +286,10 @@ makeTrainer(const TrainFlags &flags, Ranks *ranks,
 
 /// Agrees on an error of all ranks: the first rank that failed reports it. It
 /// reports its error or, if that was already reported, the message in `heard`.
-static Error agree(Error error, Ranks *ranks, StringRef heard) {
+static Error agree(Error error, ProcessGroup *ranks, StringRef heard) {
   if (!ranks)
     return error;
-  auto failed = ranks->gatherNumbers(char(bool(error)));
+  auto failed = ranks->allGatherNumbers(char(bool(error)));
   if (!failed)
     return joinErrors(std::move(error), failed.takeError());
   auto first = llvm::find(*failed, char(true)) - failed->begin();
@@ -309,7 +309,7 @@ static Error agree(Error error, Ranks *ranks, StringRef heard) {
   return makeError(std::move(details));
 }
 
-static void noteRanks(const Trainer &trainer, const Ranks &ranks) {
+static void noteRanks(const Trainer &trainer, const ProcessGroup &ranks) {
   auto [own, whole] = trainer.getShardedBytes();
   std::string text;
   raw_string_ostream os(text);
@@ -322,7 +322,7 @@ static void noteRanks(const Trainer &trainer, const Ranks &ranks) {
   noteTraining(text);
 }
 
-static Expected<int> readAndTrain(const TrainFlags &flags, Ranks *ranks,
+static Expected<int> readAndTrain(const TrainFlags &flags, ProcessGroup *ranks,
                                   const mlir::DialectRegistry &registry) {
   std::unique_ptr<Model> target;
   // All ranks find the same messages for a model; only one prints them.
@@ -369,7 +369,7 @@ static int trainRank(TrainFlags &flags, const mlir::DialectRegistry &registry) {
     details.isReported = launch->rank > 0;
     return report(makeError(std::move(details)));
   }
-  std::unique_ptr<Ranks> ranks = std::move(*joined);
+  std::unique_ptr<ProcessGroup> ranks = std::move(*joined);
   if (ranks && launch->rank > 0) {
     flags.beQuiet();
     hushInterrupts();

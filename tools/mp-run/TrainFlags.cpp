@@ -238,7 +238,8 @@ Error TrainFlags::checkPaths() const {
 // Ranks
 //===----------------------------------------------------------------------===//
 
-Expected<std::unique_ptr<Ranks>> TrainFlags::join(const Launch &launch) const {
+Expected<std::unique_ptr<ProcessGroup>>
+TrainFlags::join(const Launch &launch) const {
   if (numRanks == 1 || (launch.size == 1 && numRanks == 0))
     return nullptr;
   if (numRanks && numRanks != uint64_t(launch.size))
@@ -248,7 +249,7 @@ Expected<std::unique_ptr<Ranks>> TrainFlags::join(const Launch &launch) const {
              ? ": no launcher has started this process: mpiexec -n " +
                    Twine(numRanks) + " mp-run train ... starts so many"
              : ": the launcher has started " + Twine(launch.size)));
-  RanksOptions options;
+  ProcessGroupOptions options;
   options.timeout = timeout;
   options.isWireBF16 = wire == "bf16";
   options.deviceCollectives = collectives;
@@ -256,7 +257,7 @@ Expected<std::unique_ptr<Ranks>> TrainFlags::join(const Launch &launch) const {
   // A test can simulate a network that is slower than memory.
   if (auto slow = sys::Process::GetEnv("MPOPT_TEST_SECONDS_PER_BYTE"))
     (void)StringRef(*slow).getAsDouble(options.secondsPerByte);
-  return Ranks::join(launch, options);
+  return ProcessGroup::join(launch, options);
 }
 
 void TrainFlags::beQuiet() {

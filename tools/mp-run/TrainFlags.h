@@ -28,7 +28,7 @@ struct TrainFlags {
   std::vector<std::string> files;
   /// The number of ranks; 0 for the number that a launcher has started.
   uint64_t numRanks = 0;
-  double timeout = RanksOptions().timeout;
+  double timeout = ProcessGroupOptions().timeout;
   std::string wire = "fp32", shard = "none";
   DeviceCollectives collectives = DeviceCollectives::Auto;
 
@@ -40,7 +40,8 @@ struct TrainFlags {
 
   /// Connects to the other processes of a launcher that `launch` describes;
   /// null if there are none.
-  llvm::Expected<std::unique_ptr<Ranks>> join(const Launch &launch) const;
+  llvm::Expected<std::unique_ptr<ProcessGroup>>
+  join(const Launch &launch) const;
   /// Makes a rank other than the first print and write nothing.
   void beQuiet();
 

@@ -59,7 +59,7 @@ std::string describeVersion(llvm::StringRef path);
 ElementKind parseElementKind(llvm::StringRef name);
 
 /// "float32[32,784]"; one size may be '?', which becomes -1. False for other
-/// texts.
+/// strings.
 bool parseTensorType(llvm::StringRef text, ElementKind &kind,
                      llvm::SmallVectorImpl<int64_t> &sizes);
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The settings behind mp-opt's flags as values; its --help explains them.
+// The settings of mp-opt's flags as values; its --help explains them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- ModuleDigest.h - Tells whether a module has changed ------*- C++ -*-===//
+//===- ModuleDigest.h - Finds out if a module has changed -------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -71,7 +71,7 @@ public:
 
   /// Writes files under temporary names.
   llvm::Error prepare();
-  /// Renames files to their final names, and completes the texts.
+  /// Renames files to their final names, and completes the reports.
   llvm::Error finish();
 
   /// Texts for a terminal: explanations, and the summary as table or JSON.

@@ -87,7 +87,7 @@ struct ScaledStep {
   /// Bytes that each rank sends for each update.
   double bytes = 0;
   /// The times at which the transfer of each bucket begins and ends.
-  std::vector<std::pair<double, double>> travels;
+  std::vector<std::pair<double, double>> transfers;
 };
 
 /// Predicts a case. `jitter` is the standard deviation of the times of ranks,
@@ -104,7 +104,7 @@ struct ScalingPlan {
   std::vector<ScaledStep> steps;
   /// The most ranks, a power of two, at which fp32 and bf16 keep nine tenths of
   /// the efficiency.
-  unsigned mostF32 = 1, mostBF16 = 1;
+  unsigned maxRanksF32 = 1, maxRanksBF16 = 1;
 
   void print(llvm::raw_ostream &os) const;
   void printJSON(llvm::raw_ostream &os) const;

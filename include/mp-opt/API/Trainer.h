@@ -16,7 +16,7 @@
 #include "mp-opt/API/Model.h"
 #include "mp-opt/API/StepProgram.h"
 #include "mp-opt/API/StepRecord.h"
-#include "mp-opt/Collectives/Ranks.h"
+#include "mp-opt/Collectives/ProcessGroup.h"
 #include "mp-opt/Data/Checkpoint.h"
 #include "mp-opt/Data/CheckpointLock.h"
 #include "mp-opt/Training/Sharding.h"
@@ -57,7 +57,7 @@ struct TrainerOptions {
   /// The process group of a run with several ranks; null for a single rank.
   /// Each rank trains on its own batches with a step that reduces gradients
   /// (mp-opt --distribute). Rank 0 reads and writes files.
-  Ranks *ranks = nullptr;
+  ProcessGroup *ranks = nullptr;
   /// Each rank keeps and updates a range of the optimizer's states
   /// (Training/Sharding.h).
   bool shardOptimizer = false;
@@ -131,7 +131,7 @@ public:
   /// all.
   std::pair<uint64_t, uint64_t> getShardedBytes() const;
   /// Null for a run of one.
-  const Ranks *getRanks() const { return options.ranks; }
+  const ProcessGroup *getRanks() const { return options.ranks; }
   /// The newest loss on validation data, and the time that this run's steps
   /// took.
   std::optional<double> getValidation() const { return validation; }
@@ -161,7 +161,7 @@ private:
   Trainer(std::unique_ptr<Model> model, TrainingStep step, Batches batches,
           TrainerOptions options);
 
-  static void beOneOfMany(TrainerOptions &options);
+  static void configureRank(TrainerOptions &options);
   DataAttributes describeRun();
   llvm::Error compareRuns();
   llvm::Error shareStates();
@@ -182,7 +182,7 @@ private:
   llvm::Expected<std::optional<TrainingEnd>>
   agreeOnEnd(std::optional<TrainingEnd> end);
 
-  void say(const llvm::Twine &what, const DataRemarks &remarks) const;
+  void report(const llvm::Twine &what, const DataRemarks &remarks) const;
   llvm::Error readCheckpoint();
   llvm::Error makeEvaluation();
   llvm::Error compile();

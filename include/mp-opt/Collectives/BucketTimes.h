@@ -1,4 +1,4 @@
-//===- BucketTimes.h - When gradients are ready to travel -------*- C++ -*-===//
+//===- BucketTimes.h - When gradients are ready to be sent ------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

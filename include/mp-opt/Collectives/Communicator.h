@@ -33,21 +33,22 @@ public:
   int getSize() const { return size; }
   /// "Open MPI v4.1.4", as the library calls itself.
   const std::string &getLibrary() const { return library; }
-  /// Bytes of a part that one call of `exchange` or `gather` moves best.
-  size_t getPieceBytes() const { return pieceBytes; }
+  /// Bytes of a chunk that one call of `allToAll` or `allGather` moves best.
+  size_t getChunkBytes() const { return chunkBytes; }
 
-  /// Sends chunk r of `parts` to rank r, and stores the chunk received from
+  /// Sends chunk r of `chunks` to rank r, and stores the chunk received from
   /// rank r as chunk r of `from`. Chunks have `bytes` bytes, less than 2 GiB.
-  virtual llvm::Error exchange(const void *parts, void *from, size_t bytes) = 0;
+  virtual llvm::Error allToAll(const void *chunks, void *from,
+                               size_t bytes) = 0;
   /// Gathers the bytes of all ranks, in the order of ranks.
-  virtual llvm::Error gather(const void *own, void *all, size_t bytes) = 0;
+  virtual llvm::Error allGather(const void *own, void *all, size_t bytes) = 0;
   /// Sends the bytes of rank 0 to all others.
   virtual llvm::Error broadcast(void *data, size_t bytes) = 0;
 
 protected:
   int rank = 0, size = 1;
   std::string library;
-  size_t pieceBytes = 1 << 19;
+  size_t chunkBytes = 1 << 19;
 };
 
 /// The launcher's settings in the environment of this process.

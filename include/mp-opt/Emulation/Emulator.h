@@ -27,7 +27,7 @@ extern "C" {
 /* Properties of a kernel, as bits of `flags`. */
 enum {
   /* Its threads synchronize: barriers, shuffles, products. */
-  MP_EMULATED_MEETS = 1,
+  MP_EMULATED_SYNCHRONIZES = 1,
   /* It uses shared memory. */
   MP_EMULATED_SHARES = 2,
   /* Its accesses to shared memory are checked for races. */

@@ -81,6 +81,8 @@ struct SizeRule {
   llvm::StringLiteral factor = "";
   int since = 1;
   int times = 1;
+  /// An attribute with which the rule does not apply unless it is 0.
+  llvm::StringLiteral unless = "";
 };
 
 /// A requirement on an operand.

@@ -23,7 +23,7 @@ namespace mp {
 struct ShardSettings {
   int64_t ranks = 1, rank = 0;
   /// Parameters with fewer elements are updated by every rank.
-  int64_t leastElements = 1024;
+  int64_t minElements = 1024;
   /// Bytes of parameters that are gathered at once.
   int64_t bucketBytes = 25 << 20;
 };

@@ -84,7 +84,7 @@ static LogicalResult mixedPrecisionScale(NodeDecomposition &op) {
   Operation *node = op.getNode();
   Type to = getElementType(op.b.getContext(), ElementKind(op.getInt("to")));
   if (!isa_and_nonnull<FloatType>(to))
-    return op.fail("its attribute 'to' is no float type");
+    return op.fail("its attribute 'to' is not a float type");
   bool isFused = op.getFlag("fuse_outputs");
   SmallVector<Value> all;
   for (unsigned index = 1; index < node->getNumOperands(); ++index) {

@@ -146,8 +146,8 @@ static LogicalResult gatherNDGrad(NodeDecomposition &op) {
       b.expand(b.unsqueeze(numbers, {1, 2}), b.concat({column, b.ints(1)}, 0));
   Value full = b.concat({number, flat}, 2);
   // The sizes after the indexed axes.
-  Value behind = b.create("Slice", {rest, depth, b.ints(noEnd), b.ints(0)});
-  Value rows = b.reshape(grad, b.concat({column, behind}, 0));
+  Value after = b.create("Slice", {rest, depth, b.ints(noEnd), b.ints(0)});
+  Value rows = b.reshape(grad, b.concat({column, after}, 0));
   Value sums =
       b.create("ScatterND",
                {zeros(op, b.concat({batch, rest}, 0), rows), full, rows}, add);
@@ -163,7 +163,7 @@ static LogicalResult gatherNDGrad(NodeDecomposition &op) {
 /// element per axis. False if a step is not 1, or if the starts are not
 /// constant.
 static bool getBorders(NodeDecomposition &op, SmallVector<Value> &before,
-                       SmallVector<Value> &behind) {
+                       SmallVector<Value> &after) {
   NodeBuilder &b = op.b;
   auto rank = NodeBuilder::getRank(op.in(0));
   auto starts = getConstantInts(op.in(2));
@@ -177,7 +177,7 @@ static bool getBorders(NodeDecomposition &op, SmallVector<Value> &before,
       llvm::any_of(*steps, [](int64_t step) { return step != 1; }))
     return false;
   before.assign(*rank, b.ints(0));
-  behind.assign(*rank, b.ints(0));
+  after.assign(*rank, b.ints(0));
   auto known = getConstantInts(op.in(1));
   for (auto [axis, start] : llvm::zip(*axes, *starts)) {
     int64_t position = axis < 0 ? axis + *rank : axis;
@@ -193,14 +193,14 @@ static bool getBorders(NodeDecomposition &op, SmallVector<Value> &before,
       int64_t first =
           std::clamp<int64_t>(start < 0 ? start + most : start, 0, most);
       before[position] = b.ints(first);
-      behind[position] = b.ints(most - first - fixed->front());
+      after[position] = b.ints(most - first - fixed->front());
       continue;
     }
     Value first = b.ints(start);
     if (start < 0)
       first = b.create("Max", {b.add(size, first), b.ints(0)});
     before[position] = b.create("Min", {first, size});
-    behind[position] = b.sub(b.sub(size, before[position]), length);
+    after[position] = b.sub(b.sub(size, before[position]), length);
   }
   return true;
 }
@@ -221,9 +221,9 @@ static Value join(NodeDecomposition &op, ArrayRef<Value> values) {
 /// of the numbers 0, 1, 2 ... yields.
 static LogicalResult sliceGrad(NodeDecomposition &op) {
   NodeBuilder &b = op.b;
-  SmallVector<Value> borders, behind;
-  if (getBorders(op, borders, behind)) {
-    borders.append(behind);
+  SmallVector<Value> borders, after;
+  if (getBorders(op, borders, after)) {
+    borders.append(after);
     op.replace(b.create("Pad", {op.in(0), join(op, borders)}));
     return success();
   }

@@ -144,7 +144,7 @@ static LogicalResult fusedMatMulRule(NodeAdjoint &op) {
   if (!rankA || !rankB)
     return op.fail("the ranks of its operands are unknown");
   if (*rankA < 2 || *rankB < 2)
-    return op.fail("an operand is no matrix");
+    return op.fail("an operand is not a matrix");
   refineRank(op.grad(), std::max(*rankA, *rankB));
   auto turn = [](FusedOperand operand) {
     return FusedOperand{operand.value, !operand.isTransposed,

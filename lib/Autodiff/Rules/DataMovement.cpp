@@ -42,7 +42,7 @@ static LogicalResult transposeRule(NodeAdjoint &op) {
   SmallVector<int64_t> inverse(permutation.size());
   for (auto [index, axis] : llvm::enumerate(permutation)) {
     if (axis < 0 || axis >= int64_t(inverse.size()))
-      return op.fail("its attribute 'perm' is no permutation");
+      return op.fail("its attribute 'perm' is not a permutation");
     inverse[axis] = index;
   }
   op.set(0, op.b.transpose(op.grad(), inverse));

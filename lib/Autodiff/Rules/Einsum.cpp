@@ -202,11 +202,11 @@ static Value fit(NodeBuilder &b, Value value, Value like, StringRef letters,
   for (auto [index, letter] : llvm::enumerate(letters)) {
     if (result.contains(letter))
       continue;
-    int64_t behind = letters.size() - index;
+    int64_t after = letters.size() - index;
     int64_t size =
-        to ? to.getDimSize(to.getRank() - behind) : ShapedType::kDynamic;
+        to ? to.getDimSize(to.getRank() - after) : ShapedType::kDynamic;
     copies |= !from || size == ShapedType::kDynamic ||
-              size != from.getDimSize(from.getRank() - behind);
+              size != from.getDimSize(from.getRank() - after);
   }
   // Expand leaves axes unchanged that already have more than one element.
   if (copies)

@@ -465,7 +465,7 @@ void populateContractionFusionPatterns(RewritePatternSet &patterns,
   patterns.add<CollapseMoved, FuseEpilogue, FusePrologue>(patterns.getContext(),
                                                           limits);
   kernel::populateSlicePatterns(patterns);
-  kernel::populateIdleTapPatterns(patterns);
+  kernel::populateOutOfBoundsPositionPatterns(patterns);
 }
 
 } // namespace mp

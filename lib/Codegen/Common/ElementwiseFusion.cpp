@@ -41,7 +41,7 @@ constexpr int64_t lowCost = 12, highCost = 40;
 /// The most that a reader computes again of all ops before it, in ops, and in
 /// additions `highCost`: chains of values that others read as well are stored
 /// from time to time.
-constexpr int64_t mostOps = 16;
+constexpr int64_t maxOps = 16;
 /// The size of an operand, relative to the result, that does not count.
 constexpr double smallPart = 0.125;
 } // namespace
@@ -208,7 +208,7 @@ static int64_t countOps(linalg::GenericOp op) {
 bool Recomputation::fits(linalg::GenericOp op, ArrayRef<Reader> readers) {
   return llvm::all_of(readers, [&](const Reader &reader) {
     Work work = workOfReader.lookup(getReaderOfCopy(reader.op));
-    return work.ops + countOps(op) <= mostOps &&
+    return work.ops + countOps(op) <= maxOps &&
            work.cost + getCost(op) <= highCost;
   });
 }

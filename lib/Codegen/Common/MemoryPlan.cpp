@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Buffers of known size that live in the model's own block get places in one
-// arena: greedily, the biggest first, each at the lowest place that is free
+// Buffers of known size that live in the model's own block get slices of one
+// arena: greedily, the biggest first, each at the lowest offset that is free
 // while it lives (after Pisarchyk and Lee, "Efficient memory management for
 // deep neural net inference", 2020).
 //
@@ -73,9 +73,9 @@ static std::vector<Buffer> findBuffers(Block &block, int64_t alignment) {
   return buffers;
 }
 
-/// On a device, an op that overwrites a place waits for all readers of the old
-/// contents, and a launch costs more than the place of a scalar: scalars share
-/// their places with nothing.
+/// On a device, an op that overwrites a slice waits for all readers of the old
+/// contents, and a launch costs more than the slice of a scalar: scalars share
+/// their slices with nothing.
 static void separateNumbers(std::vector<Buffer> &buffers, int64_t alignment) {
   for (Buffer &buffer : buffers)
     if (buffer.bytes <= alignment) {
@@ -84,21 +84,21 @@ static void separateNumbers(std::vector<Buffer> &buffers, int64_t alignment) {
     }
 }
 
-/// The lowest place that no buffer with an overlapping lifetime has.
-static int64_t findPlace(const Buffer &buffer, ArrayRef<Buffer *> placed) {
-  // `placed` is sorted by places.
-  int64_t place = 0;
+/// The lowest offset that no buffer with an overlapping lifetime has.
+static int64_t findOffset(const Buffer &buffer, ArrayRef<Buffer *> placed) {
+  // `placed` is sorted by offsets.
+  int64_t offset = 0;
   for (const Buffer *other : placed) {
     if (other->end < buffer.begin || other->begin > buffer.end)
       continue;
-    if (place + buffer.bytes <= other->offset)
+    if (offset + buffer.bytes <= other->offset)
       break;
-    place = std::max(place, other->offset + other->bytes);
+    offset = std::max(offset, other->offset + other->bytes);
   }
-  return place;
+  return offset;
 }
 
-static int64_t assignPlaces(std::vector<Buffer> &buffers) {
+static int64_t assignOffsets(std::vector<Buffer> &buffers) {
   std::vector<Buffer *> order, placed;
   for (Buffer &buffer : buffers)
     order.push_back(&buffer);
@@ -107,7 +107,7 @@ static int64_t assignPlaces(std::vector<Buffer> &buffers) {
   });
   int64_t total = 0;
   for (Buffer *buffer : order) {
-    buffer->offset = findPlace(*buffer, placed);
+    buffer->offset = findOffset(*buffer, placed);
     total = std::max(total, buffer->offset + buffer->bytes);
     auto position =
         llvm::upper_bound(placed, buffer, [](const Buffer *x, const Buffer *y) {
@@ -135,7 +135,7 @@ void planMemory(ModuleOp module, int64_t alignment, bool forDevice) {
   std::vector<Buffer> buffers = findBuffers(block, alignment);
   if (forDevice)
     separateNumbers(buffers, alignment);
-  int64_t total = assignPlaces(buffers);
+  int64_t total = assignOffsets(buffers);
   OpBuilder b(&block, block.begin());
   module->setAttr(mark::arena, b.getI64IntegerAttr(total));
   if (buffers.empty())

@@ -68,10 +68,10 @@ static func::FuncOp makeFunction(OpBuilder &builder, ContractOp op,
   SmallVector<Value> operands = op.getMappedOperands();
   SmallVector<unsigned> positions;
   for (auto [operand, type] : llvm::zip_equal(operands, contract.types)) {
-    bool isPlace = positions.size() + 1 == operands.size();
+    bool isResult = positions.size() + 1 == operands.size();
     const auto *same = llvm::find(operands, operand);
     unsigned number = same - operands.begin();
-    if (isPlace && number < positions.size() &&
+    if (isResult && number < positions.size() &&
         contract.types[number] == type) {
       positions.push_back(positions[number]);
       continue;

@@ -69,7 +69,7 @@ public:
   void run();
 
 private:
-  using Place = std::pair<Value, AffineMap>;
+  using Input = std::pair<Value, AffineMap>;
 
   bool isInside(Operation *op) const { return llvm::is_contained(family, op); }
   void collect();
@@ -77,7 +77,7 @@ private:
 
   IRRewriter &b;
   ArrayRef<linalg::GenericOp> family;
-  llvm::MapVector<Place, unsigned> inputs;
+  llvm::MapVector<Input, unsigned> inputs;
   SmallVector<OpResult> outputs;
 };
 
@@ -124,11 +124,11 @@ void UpdateFuser::findUpdates() {
 
 /// A few additions and multiplications cost less than a read from memory.
 static bool isCheap(Block &body) {
-  constexpr int64_t mostOps = 8;
+  constexpr int64_t maxOps = 8;
   int64_t count = 0;
   for (Operation &op : body.without_terminator())
     if (!isa<arith::ArithDialect>(op.getDialect()) || op.getNumRegions() ||
-        ++count > mostOps)
+        ++count > maxOps)
       return false;
   return true;
 }
@@ -221,13 +221,13 @@ SmallVector<UpdateFuser::Maps> UpdateFuser::findFamilies() const {
 /// them before the last one.
 bool UpdateFuser::canMerge(ArrayRef<linalg::GenericOp> family) const {
   // The most operands that a loop can hold in registers and a kernel can have.
-  constexpr size_t mostOperands = 32;
+  constexpr size_t maxOperands = 32;
   llvm::SmallDenseSet<Value> operands;
   linalg::GenericOp last = family.back();
   for (linalg::GenericOp op : family) {
     operands.insert(op->operand_begin(), op->operand_end());
     if (op.getStaticLoopRanges() != last.getStaticLoopRanges() ||
-        operands.size() > mostOperands)
+        operands.size() > maxOperands)
       return false;
     for (OpOperand &use : op->getUses()) {
       auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
@@ -285,9 +285,9 @@ void MapMerger::run() {
   SmallVector<Value> ins, outs;
   SmallVector<AffineMap> maps;
   SmallVector<Location> locs;
-  for (auto &[place, index] : inputs) {
-    ins.push_back(place.first);
-    maps.push_back(place.second);
+  for (auto &[input, index] : inputs) {
+    ins.push_back(input.first);
+    maps.push_back(input.second);
   }
   for (OpResult result : outputs) {
     auto op = cast<linalg::GenericOp>(result.getOwner());

@@ -60,7 +60,7 @@ static SmallVector<Span> getBox(OpOperand &operand) {
 }
 
 /// The most elements of this operand that an op touches in one run.
-static int64_t getMost(OpOperand &operand, ArrayRef<Span> box) {
+static int64_t getMaxTouched(OpOperand &operand, ArrayRef<Span> box) {
   if (isa<memref::LoadOp, memref::StoreOp>(operand.getOwner()))
     return 1;
   int64_t most = 1;
@@ -84,8 +84,8 @@ void WorkCounter::addAccess(Operation *root, const Access &access) {
   auto runs = countRuns(op, root);
   int64_t most = INT64_MAX;
   if (runs)
-    most = std::min<uint64_t>(
-        most, llvm::SaturatingMultiply<uint64_t>(*runs, getMost(operand, box)));
+    most = std::min<uint64_t>(most, llvm::SaturatingMultiply<uint64_t>(
+                                        *runs, getMaxTouched(operand, box)));
   if (access.isWrite)
     written.add(operand.get(), box, most);
   else if (!written.contains(operand.get(), box))
@@ -151,14 +151,14 @@ void WorkCounter::add(Operation *root) {
 }
 
 device::WorkAttr WorkCounter::take(MLIRContext *context, device::WorkKind kind,
-                                   uint64_t spilled) {
+                                   uint64_t temporaryBytes) {
   Counts taken = std::exchange(counts, Counts());
   uint64_t allRead = read.countBytes(), allWritten = written.countBytes();
   uint64_t nowRead = allRead - std::exchange(takenRead, allRead);
   uint64_t nowWritten = allWritten - std::exchange(takenWritten, allWritten);
-  return device::WorkAttr::get(context, kind, nowRead + spilled,
-                               nowWritten + spilled, taken.tensor, taken.fma,
-                               taken.operations, taken.doubles);
+  return device::WorkAttr::get(context, kind, nowRead + temporaryBytes,
+                               nowWritten + temporaryBytes, taken.tensor,
+                               taken.fma, taken.operations, taken.doubles);
 }
 
 } // namespace mp

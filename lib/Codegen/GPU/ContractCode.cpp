@@ -156,10 +156,10 @@ void emitContractLoops(RewriterBase &b, kernel::ContractOp op,
   ContractLoops(b, op).emit(threads);
 }
 
-kernel::ContractLaunch emitContractTiles(RewriterBase &b,
-                                         ArrayRef<kernel::ContractOp> alike) {
+kernel::ContractLaunch
+emitContractTiles(RewriterBase &b, ArrayRef<kernel::ContractOp> identical) {
   OpBuilder::InsertionGuard guard(b);
-  kernel::ContractOp first = alike.front();
+  kernel::ContractOp first = identical.front();
   Location loc = first.getLoc();
   kernel::ContractLaunch launch = kernel::getContractLaunch(first);
   b.setInsertionPoint(first);
@@ -167,7 +167,7 @@ kernel::ContractLaunch emitContractTiles(RewriterBase &b,
   SmallVector<Value> operands = first.getMappedOperands();
   // Select the last contraction whose tiles begin at this block or before it.
   Value begin = makeIndex(b, loc, 0);
-  for (auto [number, other] : llvm::enumerate(alike.drop_front())) {
+  for (auto [number, other] : llvm::enumerate(identical.drop_front())) {
     kernel::ContractOp op = other;
     Value next = makeIndex(b, loc, int64_t(number + 1) * launch.grid[0]);
     Value isBehind =
@@ -179,11 +179,11 @@ kernel::ContractLaunch emitContractTiles(RewriterBase &b,
     for (auto [own, value] : llvm::zip(operands, op.getMappedOperands()))
       own = choose(value, own);
   }
-  if (alike.size() > 1)
+  if (identical.size() > 1)
     tile = arith::SubIOp::create(b, loc, tile, begin);
   kernel::emitContract(b, first, operands, tile);
-  launch.grid[0] *= int32_t(alike.size());
-  for (kernel::ContractOp op : alike)
+  launch.grid[0] *= int32_t(identical.size());
+  for (kernel::ContractOp op : identical)
     b.eraseOp(op);
   return launch;
 }

@@ -28,7 +28,7 @@ void emitContractLoops(mlir::RewriterBase &b, kernel::ContractOp op,
 /// ops.
 kernel::ContractLaunch
 emitContractTiles(mlir::RewriterBase &b,
-                  llvm::ArrayRef<kernel::ContractOp> alike);
+                  llvm::ArrayRef<kernel::ContractOp> identical);
 
 } // namespace mp
 

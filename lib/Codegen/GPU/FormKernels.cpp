@@ -57,7 +57,7 @@ private:
   LogicalResult checkSizes();
   LogicalResult checkOps();
   void splitBranches();
-  void settleReshapes();
+  void resolveReshapes();
   void generalize();
   LogicalResult numberDraws();
   void placeTemporaries();
@@ -68,7 +68,7 @@ private:
   bool isStable(memref::LoadOp load);
   bool isBoundToOpen(Operation &op);
   void addToGroup(Operation &op, StringRef kind);
-  void spill(device::GroupOp group);
+  void storeScalars(device::GroupOp group);
 
   ModuleOp module;
   func::FuncOp main;
@@ -185,7 +185,7 @@ LogicalResult KernelFormer::numberDraws() {
 //===----------------------------------------------------------------------===//
 
 /// Replaces reshapes of static types by casts, which read no sizes from memory.
-void KernelFormer::settleReshapes() {
+void KernelFormer::resolveReshapes() {
   IRRewriter rewriter(main.getContext());
   SmallVector<memref::ReshapeOp> ops;
   block.walk([&](memref::ReshapeOp op) { ops.push_back(op); });
@@ -465,7 +465,8 @@ void KernelFormer::makeGroups() {
 // Scalars between groups
 //===----------------------------------------------------------------------===//
 
-void KernelFormer::spill(device::GroupOp group) {
+/// Stores scalars that other groups read, each in its own slot of the arena.
+void KernelFormer::storeScalars(device::GroupOp group) {
   SmallVector<Value> values;
   for (Operation &op : group.getBody().front())
     for (Value result : op.getResults())
@@ -516,7 +517,7 @@ LogicalResult KernelFormer::run() {
   generalize();
   splitBranches();
   placeTemporaries();
-  settleReshapes();
+  resolveReshapes();
   placeConditions();
   makeGroups();
   for (auto group : block.getOps<device::GroupOp>())
@@ -529,7 +530,7 @@ LogicalResult KernelFormer::run() {
               return !group->isProperAncestor(user);
             }))
           return device::refuse(&op, "a result's size depends on data");
-    spill(group);
+    storeScalars(group);
   }
   return success();
 }

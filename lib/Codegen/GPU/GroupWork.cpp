@@ -46,7 +46,7 @@ static int64_t getTensorCost(kernel::ContractOp op) {
   return kernel::isTF32(op) ? 2 : 1;
 }
 
-ArrayAttr countWork(device::GroupOp group, uint64_t spilled) {
+ArrayAttr countWork(device::GroupOp group, uint64_t temporaryBytes) {
   SmallVector<device::GroupOp> parts{group};
   if (group.getKind() == group::parts)
     parts = llvm::to_vector(group.getBody().getOps<device::GroupOp>());
@@ -58,8 +58,8 @@ ArrayAttr countWork(device::GroupOp group, uint64_t spilled) {
   for (auto &[kind, ofKind] : partsOf) {
     for (device::GroupOp part : ofKind)
       counter.add(part);
-    list.push_back(
-        counter.take(group.getContext(), kind, std::exchange(spilled, 0)));
+    list.push_back(counter.take(group.getContext(), kind,
+                                std::exchange(temporaryBytes, 0)));
   }
   return ArrayAttr::get(group.getContext(), list);
 }

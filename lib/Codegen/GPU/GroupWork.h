@@ -12,9 +12,9 @@
 
 namespace mp {
 
-/// The `work` of the launch that a group becomes. `spilled` are the bytes of
-/// temporaries in the arena that it writes and reads in addition.
-mlir::ArrayAttr countWork(device::GroupOp group, uint64_t spilled);
+/// The `work` of the launch that a group becomes. `temporaryBytes` is the
+/// size of temporaries in the arena that it writes and reads in addition.
+mlir::ArrayAttr countWork(device::GroupOp group, uint64_t temporaryBytes);
 
 } // namespace mp
 

@@ -20,7 +20,7 @@
 #include "GroupWork.h"
 #include "IndexedCode.h"
 #include "KernelFunction.h"
-#include "ShadowPlaces.h"
+#include "PlaceWorkingCopies.h"
 #include "mp-opt/Codegen/Common/MemoryAccesses.h"
 #include "mp-opt/Codegen/GPU/Contract.h"
 #include "mp-opt/Codegen/GPU/FormKernels.h"
@@ -65,7 +65,7 @@ struct Kernel {
   /// True if equal groups launch it as well.
   bool isShared = false;
   /// Bytes of temporaries in the arena.
-  uint64_t spilledBytes = 0;
+  uint64_t temporaryBytes = 0;
 };
 
 class GroupConverter {
@@ -227,8 +227,8 @@ LogicalResult GroupConverter::emitContract(kernel::ContractOp op) {
   }
   if (failed(kernel::verifyGPUContract(op)))
     return failure();
-  auto alike = llvm::to_vector(body->getOps<kernel::ContractOp>());
-  kernel::ContractLaunch tiles = emitContractTiles(b, alike);
+  auto identical = llvm::to_vector(body->getOps<kernel::ContractOp>());
+  kernel::ContractLaunch tiles = emitContractTiles(b, identical);
   launch = {tiles.grid[0], tiles.block[0], tiles.shared};
   return success();
 }
@@ -516,7 +516,7 @@ LogicalResult GroupConverter::emitKernel(StringRef kind, Kernel &made) {
   // A kernel with its own memory cannot be launched for another group.
   made.isShared = kernel->getOperands().size() == numOperands;
   for (Value own : kernel->getOperands().drop_front(numOperands))
-    made.spilledBytes += countBytes(cast<MemRefType>(own.getType()));
+    made.temporaryBytes += countBytes(cast<MemRefType>(own.getType()));
   gpu::GPUFuncOp function = kernel->get();
   function.setName(made.name);
   function.setKnownBlockSizeAttr(
@@ -544,7 +544,7 @@ LogicalResult GroupConverter::convert(device::GroupOp group) {
   device::LaunchOp::create(b, group.getLoc(), symbol, sizes(made.launch.blocks),
                            sizes(made.launch.threads),
                            b.getI32IntegerAttr(made.launch.shared),
-                           countWork(group, made.spilledBytes),
+                           countWork(group, made.temporaryBytes),
                            group.getWhenSetAttr(), kernel->getOperands());
   b.eraseOp(group);
   return success();
@@ -571,7 +571,7 @@ void GroupConverter::cleanUp() {
 }
 
 LogicalResult GroupConverter::run() {
-  placeShadows(main);
+  placeWorkingCopies(main);
   main.walk([&](runtime::FailOp op) { mayEnd |= !op.getParallel(); });
   bool isFine = true;
   for (auto group : llvm::to_vector(block.getOps<device::GroupOp>())) {

@@ -171,8 +171,8 @@ void IndexedLoop::findSlice() {
 
 /// A block's threads share the search for its indices if it is long enough.
 void IndexedLoop::chooseOuter() {
-  constexpr int64_t leastShared = 256;
-  bool isLong = countScanned() >= leastShared;
+  constexpr int64_t minShared = 256;
+  bool isLong = countScanned() >= minShared;
   for (Loop &loop : loops) {
     loop.isOuter = loop.hasOwnKeys && isLong;
     isUniform &= !loop.hasOwnKeys || loop.isOuter;

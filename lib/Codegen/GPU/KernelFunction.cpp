@@ -30,10 +30,10 @@ static bool isArgument(Value value) {
 /// True if a kernel uses so many places in the arena that it gets the whole
 /// arena and computes their addresses from offsets.
 static bool isManyPlaces(const llvm::SetVector<Value> &used) {
-  constexpr int64_t mostPlaces = 64;
+  constexpr int64_t maxPlaces = 64;
   return llvm::count_if(used, [](Value value) {
            return bool(value.getDefiningOp<memref::ViewOp>());
-         }) > mostPlaces;
+         }) > maxPlaces;
 }
 
 KernelFunction::KernelFunction(device::GroupOp group, gpu::GPUModuleOp kernels)

@@ -26,9 +26,9 @@
 
 #include "mp-opt/Codegen/GPU/MergeGroups.h"
 
-#include "AlikeContracts.h"
 #include "ArenaPlaces.h"
 #include "GroupForms.h"
+#include "IdenticalContractions.h"
 #include "MapFusion.h"
 #include "mp-opt/Codegen/Common/MemoryAccesses.h"
 #include "mp-opt/Codegen/GPU/Contract.h"
@@ -87,7 +87,7 @@ private:
     Node *host = nullptr;
   };
 
-  void settlePlaces();
+  void hoistIndependentOps();
   void bringLoads(device::GroupOp group);
   void fuseAllMaps();
   void takeFills();
@@ -152,7 +152,7 @@ void GroupMerger::bringLoads(device::GroupOp group) {
 }
 
 /// Ops that do not depend on memory move before all groups.
-void GroupMerger::settlePlaces() {
+void GroupMerger::hoistIndependentOps() {
   for (auto group : block.getOps<device::GroupOp>())
     bringLoads(group);
   for (Operation &op :
@@ -554,7 +554,7 @@ void GroupMerger::merge() {
 }
 
 void GroupMerger::run() {
-  settlePlaces();
+  hoistIndependentOps();
   fuseAllMaps();
   takeFills();
   merge();

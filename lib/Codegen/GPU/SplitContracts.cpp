@@ -34,7 +34,7 @@ namespace {
 
 /// The most bytes of partial products of one contraction: reading more takes
 /// longer than a split saves, and other contractions need memory, too.
-constexpr int64_t mostBytesEach = int64_t(16) << 20;
+constexpr int64_t maxBytesEach = int64_t(16) << 20;
 
 /// The most partial products that a map sums up itself.
 constexpr int64_t fewPieces = 8;
@@ -47,7 +47,7 @@ public:
         loc(op.getLoc()), maps(op.getMaps()),
         sizes(kernel::getStaticSizes(op)) {}
 
-  bool choose(int64_t mostBytes);
+  bool choose(int64_t maxBytes);
   void split();
   int64_t countPlaceBytes() { return countBytes(getPlaceType()); }
 
@@ -134,12 +134,12 @@ void ContractSplitter::cut(int64_t wanted) {
 }
 
 /// Chooses as many pieces as are wanted, or as there is memory for.
-bool ContractSplitter::choose(int64_t mostBytes) {
+bool ContractSplitter::choose(int64_t maxBytes) {
   if (!kernel::isWorthTiles(op) || !maps.back().isProjectedPermutation())
     return false;
   int64_t wanted = kernel::selectSplits(op);
   cut(wanted);
-  while (!cuts.empty() && countPlaceBytes() > mostBytes)
+  while (!cuts.empty() && countPlaceBytes() > maxBytes)
     cut(wanted /= 2);
   return !cuts.empty();
 }
@@ -327,14 +327,14 @@ void splitContracts(func::FuncOp main, int64_t bytes) {
         !llvm::hasSingleElement(body))
       continue;
     ContractSplitter splitter(main, group, op);
-    if (splitter.choose(mostBytesEach))
+    if (splitter.choose(maxBytesEach))
       candidates.push_back({splitter.countPlaceBytes(), group});
   }
   llvm::stable_sort(candidates, llvm::less_first());
   for (auto [_, group] : candidates) {
     auto op = cast<kernel::ContractOp>(group.getBody().front().front());
     ContractSplitter splitter(main, group, op);
-    if (!splitter.choose(std::min(bytes, mostBytesEach)))
+    if (!splitter.choose(std::min(bytes, maxBytesEach)))
       continue;
     bytes -= splitter.countPlaceBytes();
     splitter.split();

@@ -42,7 +42,7 @@ constexpr int64_t shortColumn = 512, shortColumnPiece = 128;
 
 /// The most memory for partial products of all contractions: none of them
 /// shares it, so that their sums can be parts of one kernel.
-constexpr int64_t mostPartialBytes = int64_t(256) << 20;
+constexpr int64_t maxPartialBytes = int64_t(256) << 20;
 
 /// The most points that one block computes in addition, and how many ops after
 /// a group its reader may be.
@@ -492,7 +492,7 @@ static void joinReader(device::GroupOp group) {
 
 void ReductionSplitter::run() {
   Block &block = main.getBody().front();
-  splitContracts(main, mostPartialBytes);
+  splitContracts(main, maxPartialBytes);
   for (auto group : llvm::to_vector(block.getOps<device::GroupOp>())) {
     Block &body = group.getBody().front();
     if (group.getKind() != group::reduce || !llvm::hasSingleElement(body))

@@ -28,7 +28,7 @@ using namespace mlir;
 namespace mp {
 
 /// The approximate number of launches that unrolling may add to a plan.
-constexpr int64_t mostRecords = 2000;
+constexpr int64_t maxRecords = 2000;
 /// The points, or products, of an iteration that one block computes faster than
 /// kernels are launched.
 constexpr int64_t fewPoints = 1 << 17;
@@ -174,7 +174,7 @@ static void replaceMemory(OpBuilder &b, Value memory, Value place) {
 
 /// Views that depend on an iteration's number have known offsets now. Ops on
 /// them read the views, not casts that hide the offsets.
-static LogicalResult settleViews(func::FuncOp main) {
+static LogicalResult resolveViews(func::FuncOp main) {
   RewritePatternSet patterns(main.getContext());
   memref::SubViewOp::getCanonicalizationPatterns(patterns, main.getContext());
   GreedyRewriteConfig config;
@@ -200,7 +200,7 @@ LogicalResult unrollLoops(ModuleOp module) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main)
     return success();
-  int64_t left = mostRecords;
+  int64_t left = maxRecords;
   bool isChanged = false;
   Block &block = main.getBody().front();
   for (auto loop : llvm::to_vector(block.getOps<scf::ForOp>())) {
@@ -217,7 +217,7 @@ LogicalResult unrollLoops(ModuleOp module) {
     hoistTemporaries(loop);
     isChanged |= succeeded(loopUnrollFull(loop));
   }
-  return isChanged ? settleViews(main) : success();
+  return isChanged ? resolveViews(main) : success();
 }
 
 } // namespace mp

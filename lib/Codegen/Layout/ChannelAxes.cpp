@@ -67,7 +67,7 @@ std::optional<ConvolutionParts> ConvolutionParts::find(kernel::ContractOp op) {
     ConvolutionParts parts;
     parts.image = image;
     parts.other = 1 - image;
-    // Otherwise they are alike: taps are fewer than pixels.
+    // Otherwise they are alike: filter positions are fewer than pixels.
     parts.isWeightGradient = windows.summedSize > windows.keptSize;
     parts.channels.resize(numDims);
     for (unsigned dim = 0; dim < numDims; ++dim) {

@@ -24,7 +24,8 @@ struct ConvolutionParts {
   unsigned image, other;
   /// True if the result is the gradient of the weights.
   bool isWeightGradient = false;
-  /// The dimensions of channels; all others are pixels, taps or images.
+  /// The dimensions of channels; all others are pixels, filter positions or
+  /// images.
   llvm::SmallBitVector channels;
 
   /// Absent if it is something else.

@@ -64,7 +64,7 @@ static SmallVector<double> getSizes(kernel::ContractOp op) {
 static LayoutCost getCost(kernel::ContractOp op) {
   ConvolutionParts parts = *ConvolutionParts::find(op);
   SmallVector<AffineMap> maps = op.getMaps();
-  double products = 1, taps = 1, inner = 1;
+  double products = 1, filterArea = 1, inner = 1;
   unsigned numDims = maps.front().getNumDims();
   bool isWinograd = true;
   auto isOf = [&](unsigned operand, unsigned dim) {
@@ -85,10 +85,11 @@ static LayoutCost getCost(kernel::ContractOp op) {
       bool isKept = maps.back().isFunctionOfDim(dim);
       if (form.factors[dim] == 0)
         continue;
-      bool isTap = isKept == parts.isWeightGradient;
-      if (isTap)
-        taps *= size;
-      isWinograd &= std::abs(form.factors[dim]) == 1 && (!isTap || size == 3);
+      bool isFilter = isKept == parts.isWeightGradient;
+      if (isFilter)
+        filterArea *= size;
+      isWinograd &=
+          std::abs(form.factors[dim]) == 1 && (!isFilter || size == 3);
     }
   }
   auto cost = [&](double asIs, double last) {
@@ -97,7 +98,7 @@ static LayoutCost getCost(kernel::ContractOp op) {
   if (inner == 1)
     return parts.isWeightGradient ? cost(summed, summedLast)
                                   : cost(slid, slidLast);
-  if (taps == 1)
+  if (filterArea == 1)
     return {};
   return cost(isWinograd ? transformed : multiplied, multiplied);
 }

@@ -122,12 +122,13 @@ TensorValue ConvolutionEmitter::backwardWeights(TensorValue grad,
 
 namespace {
 
-/// Positions r, r + stride, ... of the image along one axis, and the taps that
-/// reach them: tap + step * j from the window q + shift - hop * j.
+/// Positions r, r + stride, ... of the image along one axis, and the filter
+/// positions that reach them: first + step * j from the window q + shift - hop
+/// * j.
 struct Phase {
-  int64_t start, tap, step, shift, hop;
-  /// The number of taps.
-  int64_t taps;
+  int64_t start, first, step, shift, hop;
+  /// The number of these filter positions.
+  int64_t filterSize;
   Size positions;
 };
 
@@ -141,11 +142,12 @@ static Phase getPhase(Emitter &e, const SlidingAxis &axis, int64_t start) {
   Phase phase{start, 0, stride / common, 0, dilation / common, 0, Size()};
   phase.positions = e.ceilDiv(
       e.max(e.sub(axis.image, e.size(start)), e.size(0)), e.size(stride));
-  for (int64_t tap = 0; tap < std::min(phase.step, kernel); ++tap)
-    if ((place - tap * dilation) % stride == 0) {
-      phase.tap = tap;
-      phase.taps = (kernel - tap + phase.step - 1) / phase.step;
-      phase.shift = (place - tap * dilation) / stride;
+  for (int64_t filterIndex = 0; filterIndex < std::min(phase.step, kernel);
+       ++filterIndex)
+    if ((place - filterIndex * dilation) % stride == 0) {
+      phase.first = filterIndex;
+      phase.filterSize = (kernel - filterIndex + phase.step - 1) / phase.step;
+      phase.shift = (place - filterIndex * dilation) / stride;
     }
   return phase;
 }
@@ -166,7 +168,7 @@ static SmallVector<AffineMap> getPhaseMaps(Emitter &e,
   auto space =
       llvm::map_to_vector(phases, [&](const Phase &) { return take(); });
   AffineExpr inner = take();
-  auto taps =
+  auto filter =
       llvm::map_to_vector(phases, [&](const Phase &) { return take(); });
   auto grad = llvm::to_vector(llvm::concat<AffineExpr>(batch, group));
   auto image = grad;
@@ -176,8 +178,8 @@ static SmallVector<AffineMap> getPhaseMaps(Emitter &e,
   weight.append({inner, channel});
   for (unsigned i = 0; i < rank; ++i) {
     const Phase &phase = phases[i];
-    grad.push_back(space[i] - taps[i] * phase.hop + phase.shift);
-    weight.push_back(taps[i] * phase.step + phase.tap);
+    grad.push_back(space[i] - filter[i] * phase.hop + phase.shift);
+    weight.push_back(filter[i] * phase.step + phase.first);
     image.push_back(space[i] * windows[i].stride + phase.start);
   }
   // A dimension that occurs alone takes its size from the operand; the others
@@ -189,7 +191,7 @@ static SmallVector<AffineMap> getPhaseMaps(Emitter &e,
       loops.push_back(phases[i].positions);
   for (unsigned i = 0; i < rank; ++i)
     if (!isAlone(weight[weight.size() - rank + i]))
-      loops.push_back(e.size(phases[i].taps));
+      loops.push_back(e.size(phases[i].filterSize));
   auto get = [&](ArrayRef<AffineExpr> exprs) {
     return AffineMap::get(next, 0, exprs, context);
   };
@@ -240,7 +242,7 @@ TensorValue ConvolutionEmitter::backwardDataByPhases(TensorValue grad,
       }
     combinations = std::move(longer);
   }
-  // Positions that no tap reaches hold the bias only.
+  // Positions that no filter position reaches hold the bias only.
   Sizes channels(ArrayRef<Size>(sizes).slice(1, 1 + grouped));
   channels.append(getRank(), e.size(1));
   TensorValue result =
@@ -250,7 +252,8 @@ TensorValue ConvolutionEmitter::backwardDataByPhases(TensorValue grad,
   auto add = [&](ValueRange values) { return e.s.add(values[0], values[1]); };
   for (ArrayRef<Phase> phases : combinations) {
     if (llvm::any_of(phases, [](const Phase &phase) {
-          return phase.taps == 0 || Emitter::isConstant(phase.positions, 0);
+          return phase.filterSize == 0 ||
+                 Emitter::isConstant(phase.positions, 0);
         }))
       continue;
     Sizes loops;

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // At stride 1, windows that follow each other along the last axis do so in
-// memory. An image with its pads is one line, in which each tap of all windows
-// is a line, too:
+// memory. An image with its pads is one line, in which each filter position of
+// all windows is a line, too:
 //
-//     result[p] = sum over taps: weight[tap] * image[p + offset[tap]]
+//     result[p] = sum over filter positions f: weight[f] * image[p + offset[f]]
 //
 // If results have few channels, kernels multiply the lines in place, without
 // any bounds checks. At the end of each row of windows, a few windows that do
@@ -132,11 +132,11 @@ static SmallVector<AffineMap> getFlatMaps(MLIRContext *context,
   else
     weight.append({outer, inner});
   for (const FlatAxis &axis : axes) {
-    AffineExpr tap = take();
-    weight.push_back(tap);
+    AffineExpr filterIndex = take();
+    weight.push_back(filterIndex);
     int64_t step = axis.dilation * axis.pitch;
-    place = isGradient ? place - tap * step + (axis.kernel - 1) * step
-                       : place + tap * step;
+    place = isGradient ? place - filterIndex * step + (axis.kernel - 1) * step
+                       : place + filterIndex * step;
   }
   image.push_back(place);
   auto get = [&](ArrayRef<AffineExpr> exprs) {

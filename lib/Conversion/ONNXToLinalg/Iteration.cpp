@@ -67,7 +67,7 @@ FailureOr<SmallVector<TensorValue>> Iteration::getArguments(Code &code) {
 LogicalResult Iteration::sortResults(Code &code,
                                      ArrayRef<TensorValue> results) {
   if (!llvm::all_of(results, [](TensorValue x) { return bool(x); }))
-    return node.fail("its body gives a value that is no tensor of numbers");
+    return node.fail("its body gives a value that is not a tensor of numbers");
   if (results.size() < states.size() + (hasCondition ? 1 : 0))
     return node.fail("its body has too few outputs");
   if (hasCondition) {
@@ -275,7 +275,7 @@ SmallVector<Value> Iteration::emitWhile(Code &code, ArrayRef<Value> starts,
   return op.getResults();
 }
 
-FailureOr<Iteration::Code> Iteration::emitSettledBody() {
+FailureOr<Iteration::Code> Iteration::emitResolvedBody() {
   for (TensorValue state : states)
     assumed.push_back(e.sizes(state));
   constexpr unsigned maxTries = 3;
@@ -297,7 +297,7 @@ FailureOr<Iteration::Code> Iteration::emitSettledBody() {
 }
 
 FailureOr<SmallVector<TensorValue>> Iteration::run() {
-  FailureOr<Code> code = emitSettledBody();
+  FailureOr<Code> code = emitResolvedBody();
   if (failed(code))
     return failure();
   if (!limit && !code->condition)

@@ -70,7 +70,8 @@ private:
                                   llvm::ArrayRef<TensorValue> results);
   /// Drops the assumptions that did not hold; true if there were any.
   mlir::FailureOr<bool> weaken(Code &code);
-  mlir::FailureOr<Code> emitSettledBody();
+  /// Emits the body until all assumptions hold.
+  mlir::FailureOr<Code> emitResolvedBody();
   mlir::LogicalResult castStates(Code &code);
   bool isKnownOutside(llvm::ArrayRef<Size> sizes, mlir::Region &region);
   bool isReversed(unsigned index) const {

@@ -29,9 +29,9 @@ struct Search {
   const SlidingWindows &windows;
   bool isColumnMajor;
 
-  /// The position in the image of cell `tap` of window `i`; negative in the pad
-  /// before the image.
-  Value getCell(unsigned axis, Value i, Value tap);
+  /// The position in the image of cell `windowIndex` of window `i`; negative in
+  /// the pad before the image.
+  Value getCell(unsigned axis, Value i, Value windowIndex);
   Value isInside(unsigned axis, Value cell);
   /// True if `value` is the greatest one, or a NaN.
   Value isGreatest(Value value, Value greatest);
@@ -47,10 +47,10 @@ struct Search {
 
 } // namespace
 
-Value Search::getCell(unsigned axis, Value i, Value tap) {
+Value Search::getCell(unsigned axis, Value i, Value windowIndex) {
   const SlidingAxis &window = windows[axis];
   Size place = e.add(e.mul(i, e.size(window.stride)),
-                     e.mul(tap, e.size(window.dilation)));
+                     e.mul(windowIndex, e.size(window.dilation)));
   return e.index(e.sub(place, window.begin));
 }
 
@@ -88,9 +88,9 @@ Value Search::locate(ValueRange i, Value cell) {
   for (unsigned axis = windows.size(); axis-- > 0;) {
     const SlidingAxis &window = windows[axis];
     Value kernel = s.fromIndex(e.index(window.kernel), cell.getType());
-    Value tap = arith::RemUIOp::create(e.b, e.loc, cell, kernel);
+    Value windowIndex = arith::RemUIOp::create(e.b, e.loc, cell, kernel);
     cell = arith::DivUIOp::create(e.b, e.loc, cell, kernel);
-    cells[axis] = getCell(axis, i[2 + axis], s.toIndex(tap));
+    cells[axis] = getCell(axis, i[2 + axis], s.toIndex(windowIndex));
     if (window.isInside(e))
       continue;
     // Cells before the image are skipped.
@@ -129,11 +129,12 @@ TensorValue Search::byLoops(TensorValue greatest) {
   Scalars &s = e.s;
   return e.generate(e.sizes(greatest), e.b.getI64Type(), [&](ValueRange i) {
     Value wanted = e.load(greatest, i);
-    auto body = [&](ValueRange taps, ValueRange best) -> SmallVector<Value> {
+    auto body = [&](ValueRange windowIndices,
+                    ValueRange best) -> SmallVector<Value> {
       SmallVector<Value> place = {i[0], i[1]}, cells;
       Value inside = s.integer(e.b.getI1Type(), 1);
       for (unsigned axis = 0; axis < windows.size(); ++axis) {
-        Value cell = getCell(axis, i[2 + axis], taps[axis]);
+        Value cell = getCell(axis, i[2 + axis], windowIndices[axis]);
         Value fits = isInside(axis, cell);
         inside = arith::AndIOp::create(e.b, e.loc, inside, fits);
         cells.push_back(cell);

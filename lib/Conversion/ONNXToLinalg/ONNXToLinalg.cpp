@@ -333,7 +333,7 @@ LogicalResult ModelLowering::run() {
   for (auto [index, result] : llvm::enumerate(*results)) {
     if (!result || !hasWholeBytes(result.element))
       return graph.emitError("output ")
-             << index << " is no tensor of numbers: it cannot be compiled";
+             << index << " is not a tensor of numbers: it cannot be compiled";
     values.push_back(result.value);
   }
   for (const auto &update : lowering.getUpdates())

@@ -111,7 +111,7 @@ struct ConvDims {
       space.push_back(take());
     inner = take();
     for (unsigned i = 0; i < spatialRank; ++i)
-      taps.push_back(take());
+      filter.push_back(take());
     numDims = next;
   }
 
@@ -126,7 +126,7 @@ struct ConvDims {
   }
 
   Window window;
-  SmallVector<AffineExpr> batch, group, space, taps;
+  SmallVector<AffineExpr> batch, group, space, filter;
   AffineExpr outer, inner;
   unsigned numDims;
 };
@@ -138,10 +138,10 @@ SmallVector<AffineMap> getConvMaps(MLIRContext *context, unsigned spatialRank,
   SmallVector<AffineExpr> places;
   for (unsigned i = 0; i < spatialRank; ++i)
     places.push_back(dims.space[i] * ConvDims::get(window.strides, i, 1) +
-                     dims.taps[i] * ConvDims::get(window.dilations, i, 1) -
+                     dims.filter[i] * ConvDims::get(window.dilations, i, 1) -
                      ConvDims::get(window.padsBegin, i, 0));
   return {dims.makeMap({dims.batch, dims.group, dims.inner, places}),
-          dims.makeMap({dims.group, {dims.outer, dims.inner}, dims.taps, {}}),
+          dims.makeMap({dims.group, {dims.outer, dims.inner}, dims.filter, {}}),
           dims.makeMap({dims.batch, dims.group, dims.outer, dims.space})};
 }
 
@@ -152,10 +152,10 @@ SmallVector<AffineMap> getConvInputGradientMaps(MLIRContext *context,
   SmallVector<AffineExpr> places;
   for (unsigned i = 0; i < spatialRank; ++i)
     places.push_back(dims.space[i] -
-                     dims.taps[i] * ConvDims::get(window.dilations, i, 1) +
+                     dims.filter[i] * ConvDims::get(window.dilations, i, 1) +
                      ConvDims::get(window.padsBegin, i, 0));
   return {dims.makeMap({dims.batch, dims.group, dims.inner, places}),
-          dims.makeMap({dims.group, {dims.inner, dims.outer}, dims.taps, {}}),
+          dims.makeMap({dims.group, {dims.inner, dims.outer}, dims.filter, {}}),
           dims.makeMap({dims.batch, dims.group, dims.outer, dims.space})};
 }
 

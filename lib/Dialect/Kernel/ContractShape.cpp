@@ -95,7 +95,7 @@ static bool isShallow(ContractOp op, ArrayRef<int64_t> sizes) {
 }
 
 /// A lower bound of a size: sizes with the same bound share a function.
-static int64_t getLeastSize(int64_t size) {
+static int64_t getMinSize(int64_t size) {
   if (ShapedType::isDynamic(size))
     return 0;
   if (size < minLong)
@@ -171,7 +171,7 @@ SharedContract SharedContract::get(ContractOp op) {
     }
     replacements.push_back(builder.getAffineDimExpr(result.dims.size()));
     result.dims.push_back(dim);
-    result.minSizes.push_back(getLeastSize(sizes[dim]));
+    result.minSizes.push_back(getMinSize(sizes[dim]));
   }
   for (auto [map, operand] :
        llvm::zip_equal(op.getMaps(), op.getMappedOperands())) {
@@ -255,13 +255,13 @@ bool ContractShape::follows(unsigned first, unsigned second) const {
     if (!type.getLayout().isIdentity())
       return false;
     AffineExpr before = getAffineDimExpr(first, map.getContext());
-    AffineExpr behind = getAffineDimExpr(second, map.getContext());
+    AffineExpr after = getAffineDimExpr(second, map.getContext());
     unsigned uses = 0;
     bool inOrder = false;
     for (auto [position, expr] : llvm::enumerate(map.getResults())) {
       uses += expr.isFunctionOfDim(first) || expr.isFunctionOfDim(second);
       inOrder |= position > 0 && map.getResult(position - 1) == before &&
-                 expr == behind;
+                 expr == after;
     }
     if (!inOrder || uses != 2)
       return false;
@@ -327,7 +327,7 @@ void ContractShape::separateColumns() {
 //===----------------------------------------------------------------------===//
 
 /// A lower bound of joined dimensions; zero if none is known.
-int64_t ContractShape::getLeastSize(ArrayRef<unsigned> dims) const {
+int64_t ContractShape::getMinSize(ArrayRef<unsigned> dims) const {
   int64_t product = 1;
   for (unsigned dim : dims)
     product *= contract.minSizes[dim];
@@ -335,7 +335,7 @@ int64_t ContractShape::getLeastSize(ArrayRef<unsigned> dims) const {
 }
 
 bool ContractShape::isShort(ArrayRef<unsigned> dims) const {
-  int64_t size = getLeastSize(dims);
+  int64_t size = getMinSize(dims);
   return size > 0 && size < minLong;
 }
 
@@ -345,13 +345,13 @@ std::optional<int64_t> ContractShape::getShortSize(GroupKind kind) const {
     for (unsigned dim : dims) {
       if (!isShort(dim))
         return std::nullopt;
-      product *= getLeastSize(dim);
+      product *= getMinSize(dim);
     }
   return product;
 }
 
-int64_t ContractShape::getLeastLength(GroupKind kind) const {
-  return groups[kind].empty() ? 0 : getLeastSize(groups[kind].back());
+int64_t ContractShape::getMinLength(GroupKind kind) const {
+  return groups[kind].empty() ? 0 : getMinSize(groups[kind].back());
 }
 
 int64_t ContractShape::getStep(GroupKind kind, unsigned operand) const {
@@ -370,7 +370,7 @@ bool ContractShape::hasFewRows() const {
   if (std::optional<int64_t> count = getShortSize(M))
     return *count <= maxFew;
   return isSingle(M) && groups[M].front().size() == 1 &&
-         getLeastSize(groups[M].front()) == minLong;
+         getMinSize(groups[M].front()) == minLong;
 }
 
 std::optional<SmallVector<int64_t>> getPackedSizes(ContractOp op,

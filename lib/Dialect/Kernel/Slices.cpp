@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The gradient of a strided convolution's weights is a convolution, too, whose
-// result has room for more taps than exist: the rest is sliced away. If only c
-// defines the size of a dimension, a smaller c is sufficient.
+// result has room for more filter positions than exist: the rest is sliced
+// away. If only c defines the size of a dimension, a smaller c is sufficient.
 //
 //===----------------------------------------------------------------------===//
 

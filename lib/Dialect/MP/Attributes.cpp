@@ -383,7 +383,7 @@ static constexpr Rule rules[] = {
     {mark::constants, Place::Module, is<ArrayAttr>, "an array"},
     {mark::arena, Place::Module, is<IntegerAttr>, "an integer"},
     {mark::cacheEntries, Place::Module, is<IntegerAttr>, "an integer"},
-    {mark::stamped, Place::Module, is<ArrayAttr>, "an array"},
+    {mark::timestamped, Place::Module, is<ArrayAttr>, "an array"},
     {mark::exclusive, Place::Inside, is<DenseI64ArrayAttr>, "array<i64>"},
 };
 
@@ -393,8 +393,9 @@ LogicalResult MPDialect::verifyOperationAttribute(Operation *op,
   const Rule *rule =
       llvm::find_if(rules, [&](const Rule &rule) { return rule.name == name; });
   if (rule == std::end(rules))
-    return op->emitOpError() << "'" << name << "' is no attribute of the mp "
-                             << "dialect";
+    return op->emitOpError()
+           << "'" << name << "' is not an attribute of the mp "
+           << "dialect";
   bool isModule = isa<ModuleOp>(op);
   bool isPlaced =
       rule->place == Place::Any || (rule->place == Place::Module) == isModule;

@@ -254,7 +254,7 @@ int32_t MP_EMULATED(cuDeviceGetAttribute)(int32_t *value, int32_t attribute,
   else if (attribute == MP_CUDA_ATTRIBUTE_CAPABILITY_MINOR)
     *value = call.state.device.minor;
   else if (attribute == MP_CUDA_ATTRIBUTE_SHARED)
-    *value = mostShared;
+    *value = maxOptInShared;
   else
     return complain(MP_CUDA_INVALID_VALUE, "unknown attribute %d", attribute);
   return 0;

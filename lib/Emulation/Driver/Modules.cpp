@@ -84,7 +84,7 @@ static int32_t checkTarget(const mp_emulated_device &device,
 static int32_t loadPTX(Module &module, const mp_emulated_device &device,
                        const char *image) {
   if (!std::strstr(image, ".version"))
-    return complain(MP_CUDA_INVALID_IMAGE, "the image is no PTX");
+    return complain(MP_CUDA_INVALID_IMAGE, "the image is not PTX");
   if (int32_t error = checkTarget(device, image))
     return error;
   const char *path = std::getenv("MPOPT_EMULATED_KERNELS");
@@ -182,11 +182,11 @@ int32_t MP_EMULATED(cuFuncSetAttribute)(void *handle, int32_t attribute,
   if (attribute != MP_CUDA_FUNCTION_SHARED)
     return complain(MP_CUDA_INVALID_VALUE, "unknown attribute %d", attribute);
   if (value < 0 ||
-      uint64_t(value) + function->kernel->static_shared > mostShared)
-    return complain(MP_CUDA_INVALID_VALUE,
-                    "%s: %d bytes of shared memory beside %u are too many",
-                    function->kernel->name, value,
-                    function->kernel->static_shared);
+      uint64_t(value) + function->kernel->static_shared > maxOptInShared)
+    return complain(
+        MP_CUDA_INVALID_VALUE,
+        "%s: %d bytes of shared memory in addition to %u are too many",
+        function->kernel->name, value, function->kernel->static_shared);
   function->dynamicShared = static_cast<uint32_t>(value);
   return 0;
 }
@@ -275,7 +275,7 @@ static int32_t runKernel(State &state, const Function &function,
     return complain(MP_CUDA_LAUNCH_FAILED, "%s", mp_emulation_error());
   if (!state.memory.isWhole())
     return complain(MP_CUDA_LAUNCH_FAILED,
-                    "%s has written behind the end of memory", kernel.name);
+                    "%s has written past the end of memory", kernel.name);
   return 0;
 }
 

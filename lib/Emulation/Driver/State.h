@@ -36,8 +36,8 @@ extern "C" {
 
 namespace mp::emulation {
 
-/// Bytes of shared memory: without being asked for, and at most.
-constexpr uint32_t commonShared = 48 * 1024, mostShared = 227 * 1024;
+/// Bytes of shared memory of a block: by default, and at most with an opt-in.
+constexpr uint32_t commonShared = 48 * 1024, maxOptInShared = 227 * 1024;
 
 /// A queued work item, run when the stream is waited for. Returns an error, 0,
 /// or MP_CUDA_NOT_READY to be called again later.

@@ -82,7 +82,7 @@ void GuardFinder::begin(Operation *node, Value guard, double least,
 }
 
 /// `guard` is tiny, and `other` may be zero.
-void GuardFinder::startLeast(Operation *node, Value guard, Value other) {
+void GuardFinder::startTiny(Operation *node, Value guard, Value other) {
   double least = getTiny(guard);
   if (!least)
     return;
@@ -256,23 +256,23 @@ void GuardFinder::start(Operation *node, OperatorMath math) {
   case OperatorMath::Max:
     if (operands.size() != 2)
       return;
-    startLeast(node, operands[0], operands[1]);
-    return startLeast(node, operands[1], operands[0]);
+    startTiny(node, operands[0], operands[1]);
+    return startTiny(node, operands[1], operands[0]);
   case OperatorMath::Min:
     for (Value operand : operands)
       startGap(node, operand);
     return;
   case OperatorMath::Clip:
     if (operands.size() > 1)
-      startLeast(node, operands[1], operands[0]);
+      startTiny(node, operands[1], operands[0]);
     if (operands.size() > 2)
       startGap(node, operands[2]);
     return startAttributes(node);
   case OperatorMath::Where:
     if (operands.size() != 3)
       return;
-    startLeast(node, operands[1], operands[2]);
-    return startLeast(node, operands[2], operands[1]);
+    startTiny(node, operands[1], operands[2]);
+    return startTiny(node, operands[2], operands[1]);
   default:
     return;
   }

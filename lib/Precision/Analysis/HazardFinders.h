@@ -78,7 +78,7 @@ private:
 
   double getTiny(mlir::Value value);
   bool isTiny(double least) const { return least && least < limits.minNormal; }
-  void startLeast(mlir::Operation *node, mlir::Value guard, mlir::Value other);
+  void startTiny(mlir::Operation *node, mlir::Value guard, mlir::Value other);
   void startGap(mlir::Operation *node, mlir::Value bound);
   void startAttributes(mlir::Operation *node);
   void begin(mlir::Operation *node, mlir::Value guard, double least,

@@ -31,19 +31,19 @@ static std::string describe(DecisionReason reason) {
   return reason ? describeReason(reason.text, reason.values) : "";
 }
 
-/// A node of several slots is 16 bit if all slots that could be are.
-static void settleJoint(NodePrecision &node, ArrayRef<int> slots,
-                        ArrayRef<Variable> variables, StringRef lowName) {
+/// A node of several variables is 16 bit if all variables that could be are.
+static void settleTied(NodePrecision &node, ArrayRef<int> nodeVariables,
+                       ArrayRef<Variable> variables, StringRef lowName) {
   unsigned low = 0, all = 0;
-  for (int slot : slots) {
-    NodePrecision::State state = getState(variables[slot]);
-    node.slots.push_back(state);
+  for (int variable : nodeVariables) {
+    NodePrecision::State state = getState(variables[variable]);
+    node.variables.push_back(state);
     if (state == NodePrecision::Other)
       continue;
     ++all;
     low += state == NodePrecision::Low;
     if (state == NodePrecision::F32 || low == all)
-      node.reason = variables[slot].reason;
+      node.reason = variables[variable].reason;
   }
   if (!all)
     return;
@@ -71,15 +71,16 @@ Assignment::compute(ModuleOp module, Type lowType,
     return failed;
   ArrayRef<Variable> variables = graph.getVariables();
   for (auto [index, node] : llvm::enumerate(assignment.nodes)) {
-    ArrayRef<int> slots = graph.getSlots(index);
-    if (slots.empty())
+    ArrayRef<int> nodeVariables = graph.getNodeVariables(index);
+    if (nodeVariables.empty())
       continue;
-    if (slots.size() > 1 || variables[slots[0]].kind == Variable::Joint) {
-      settleJoint(node, slots, variables, graph.getLowName());
+    if (nodeVariables.size() > 1 ||
+        variables[nodeVariables[0]].kind == Variable::Tied) {
+      settleTied(node, nodeVariables, variables, graph.getLowName());
       continue;
     }
-    node.state = getState(variables[slots[0]]);
-    node.reason = variables[slots[0]].reason;
+    node.state = getState(variables[nodeVariables[0]]);
+    node.reason = variables[nodeVariables[0]].reason;
   }
   assignment.cost = graph.getCost();
   return assignment;

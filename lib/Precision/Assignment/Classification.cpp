@@ -9,7 +9,7 @@
 
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Functions.h"
-#include "mp-opt/Precision/Assignment/TypeSlots.h"
+#include "mp-opt/Precision/Assignment/FloatTypeVariables.h"
 
 using namespace mlir;
 using namespace mp::onnxir;

@@ -17,13 +17,13 @@ using Variable = PrecisionGraph::Variable;
 using ValueEntry = PrecisionGraph::ValueEntry;
 
 /// The effect of a value on the precision of its users.
-enum class Vote : uint8_t { Weak, Low, F32 };
+enum class Vote : uint8_t { Abstain, Low, F32 };
 
 class FirstOperand {
 public:
   FirstOperand(PrecisionGraph &graph, ArrayRef<NodePrecision> nodes)
       : graph(graph), variables(graph.getVariables()), nodes(nodes),
-        isWeak(variables.size()) {}
+        isDerivedFromConstants(variables.size()) {}
 
   void run();
 
@@ -31,7 +31,7 @@ private:
   Vote getVote(unsigned value) const;
   Vote combine(unsigned index, OpClass opClass) const;
   void decide(unsigned index);
-  void resolveWeak(unsigned index);
+  void decideByUsers(unsigned index);
   bool allUsersLow(const Variable &variable) const;
   DecisionReason inLow(StringRef before) const {
     return graph.getReason(before + graph.getLowName());
@@ -41,7 +41,7 @@ private:
   std::vector<Variable> &variables;
   ArrayRef<NodePrecision> nodes;
   /// Free variables that depend only on constants and parameters.
-  std::vector<bool> isWeak;
+  std::vector<bool> isDerivedFromConstants;
 };
 
 } // namespace
@@ -49,25 +49,26 @@ private:
 Vote FirstOperand::getVote(unsigned index) const {
   const ValueEntry &value = graph.getValues()[index];
   if (graph.isConstant(value.producer))
-    return Vote::Weak;
+    return Vote::Abstain;
   if (value.producer == PrecisionGraph::fixedF32)
-    return value.isWeak && isa<BlockArgument>(value.value) ? Vote::Weak
-                                                           : Vote::F32;
-  if (isWeak[value.producer])
-    return Vote::Weak;
+    return value.isDerivedFromConstants && isa<BlockArgument>(value.value)
+               ? Vote::Abstain
+               : Vote::F32;
+  if (isDerivedFromConstants[value.producer])
+    return Vote::Abstain;
   return variables[value.producer].state == Variable::Low ? Vote::Low
                                                           : Vote::F32;
 }
 
 Vote FirstOperand::combine(unsigned index, OpClass opClass) const {
-  Vote vote = Vote::Weak;
+  Vote vote = Vote::Abstain;
   for (unsigned value : variables[index].reads) {
-    // Slots that are decided together do not vote for each other.
+    // Variables that are decided together do not vote for each other.
     if (graph.getValues()[value].producer == int(index))
       continue;
     Vote next = getVote(value);
     vote = std::max(vote, next);
-    if (opClass == OpClass::Follow && next != Vote::Weak)
+    if (opClass == OpClass::Follow && next != Vote::Abstain)
       return next;
   }
   return vote;
@@ -78,15 +79,15 @@ void FirstOperand::decide(unsigned index) {
   if (variable.state != Variable::Free || variable.kind == Variable::Constant)
     return;
   variable.state = Variable::F32;
-  if (variable.kind == Variable::Joint) {
+  if (variable.kind == Variable::Tied) {
     variable.reason = graph.getReason("control flow");
     return;
   }
   OpClass opClass = nodes[*variable.node].opClass;
   Vote vote = combine(index, opClass);
   bool isFollow = opClass == OpClass::Follow;
-  if (vote == Vote::Weak) {
-    isWeak[index] = true;
+  if (vote == Vote::Abstain) {
+    isDerivedFromConstants[index] = true;
   } else if (vote == Vote::Low) {
     variable.state = Variable::Low;
     variable.reason =
@@ -112,7 +113,7 @@ bool FirstOperand::allUsersLow(const Variable &variable) const {
   return hasUse;
 }
 
-void FirstOperand::resolveWeak(unsigned index) {
+void FirstOperand::decideByUsers(unsigned index) {
   Variable &variable = variables[index];
   if (allUsersLow(variable)) {
     variable.state = Variable::Low;
@@ -127,8 +128,8 @@ void FirstOperand::run() {
   for (unsigned index = 0; index < variables.size(); ++index)
     decide(index);
   for (unsigned index = variables.size(); index-- > 0;)
-    if (isWeak[index])
-      resolveWeak(index);
+    if (isDerivedFromConstants[index])
+      decideByUsers(index);
 }
 
 void decideByFirstOperand(PrecisionGraph &graph,

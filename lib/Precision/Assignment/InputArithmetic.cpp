@@ -135,7 +135,7 @@ bool InputArithmetic::readsInput(unsigned index) const {
 
 bool InputArithmetic::isInput(unsigned value) const {
   const ValueEntry &entry = graph.getValues()[value];
-  return isa<BlockArgument>(entry.value) && !entry.isWeak &&
+  return isa<BlockArgument>(entry.value) && !entry.isDerivedFromConstants &&
          graph.getDepth(entry.value) == ProductDepth::Input;
 }
 
@@ -174,7 +174,7 @@ bool InputArithmetic::readsOnlyF32(unsigned index) const {
   bool hasF32 = false;
   for (unsigned read : variables[index].reads) {
     const ValueEntry &value = graph.getValues()[read];
-    if (value.isWeak)
+    if (value.isDerivedFromConstants)
       continue;
     hasF32 = true;
     if (value.producer >= 0 && variables[value.producer].state != Variable::F32)

@@ -71,8 +71,8 @@ private:
     return variables[index].state != Variable::Free ||
            variables[index].kind == Variable::Constant;
   }
-  void keepSteepF32();
-  void keepFarF32();
+  void keepNotNarrowableF32();
+  void keepUnreachedF32();
   void solveParts();
   void dropPoorRegions();
   void explain();
@@ -175,7 +175,7 @@ void CutNetwork::addValue(const ValueEntry &value) {
     addWidening(producer, value);
   if (producer != MaxFlow::source)
     addNarrowing(producer, value, 3 * bytes);
-  if (value.isWeak)
+  if (value.isDerivedFromConstants)
     return;
   for (int consumer : value.consumers)
     if (variables[consumer].neverNarrows && producer != MaxFlow::source &&
@@ -199,12 +199,12 @@ bool CutNetwork::solve(ArrayRef<unsigned> members) {
 
 /// Nodes that may not round their operands are f32 if an operand is certainly
 /// f32.
-void MinimumCut::keepSteepF32() {
+void MinimumCut::keepNotNarrowableF32() {
   ArrayRef<ValueEntry> values = graph.getValues();
   std::vector<unsigned> worklist;
   auto visit = [&](unsigned index) {
     const ValueEntry &value = values[index];
-    if (value.isWeak)
+    if (value.isDerivedFromConstants)
       return;
     for (int consumer : value.consumers) {
       Variable &user = variables[consumer];
@@ -228,19 +228,19 @@ void MinimumCut::keepSteepF32() {
 }
 
 /// Keeps free nodes f32 that no allowed node reaches through free ones.
-void MinimumCut::keepFarF32() {
-  std::vector<bool> isNear(variables.size());
+void MinimumCut::keepUnreachedF32() {
+  std::vector<bool> isReached(variables.size());
   std::vector<unsigned> worklist;
   for (auto [index, variable] : llvm::enumerate(variables))
     if (variable.state == Variable::Low)
       worklist.push_back(index);
   auto reach = [&](int index) {
-    if (index < 0 || isDecided(index) || isNear[index])
+    if (index < 0 || isDecided(index) || isReached[index])
       return;
-    isNear[index] = true;
+    isReached[index] = true;
     worklist.push_back(index);
   };
-  // Nearness spreads from producers to consumers and back; two users of one
+  // The search goes from producers to consumers and back; two users of one
   // input or constant are not neighbours.
   ArrayRef<ValueEntry> values = graph.getValues();
   while (!worklist.empty()) {
@@ -252,7 +252,7 @@ void MinimumCut::keepFarF32() {
       llvm::for_each(values[index].consumers, reach);
   }
   for (unsigned index = 0; index < variables.size(); ++index) {
-    if (isDecided(index) || isNear[index])
+    if (isDecided(index) || isReached[index])
       continue;
     variables[index].state = Variable::F32;
     variables[index].reason = graph.getReason("no allowed op is near");
@@ -420,7 +420,7 @@ void MinimumCut::explain(unsigned index, ArrayRef<unsigned> lowUsers) {
       const ValueEntry &value = graph.getValues()[number];
       bool isF32 = value.producer < 0 ||
                    variables[value.producer].state == Variable::F32;
-      if (!isF32 || value.isWeak)
+      if (!isF32 || value.isDerivedFromConstants)
         continue;
       variable.reason = graph.getOperandReason(value);
       return;
@@ -448,8 +448,8 @@ void MinimumCut::explain() {
 }
 
 llvm::Error MinimumCut::run() {
-  keepSteepF32();
-  keepFarF32();
+  keepNotNarrowableF32();
+  keepUnreachedF32();
   solveParts();
   explain();
   if (graph.getOptions().proveOptimum)

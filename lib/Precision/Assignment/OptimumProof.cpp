@@ -28,8 +28,9 @@ static bool obeysRules(PrecisionGraph &graph, ArrayRef<unsigned> decided) {
       return true;
     return llvm::all_of(variable.reads, [&](unsigned number) {
       const PrecisionGraph::ValueEntry &value = graph.getValues()[number];
-      return value.isWeak || (value.producer != PrecisionGraph::fixedF32 &&
-                              variables[value.producer].state == Variable::Low);
+      return value.isDerivedFromConstants ||
+             (value.producer != PrecisionGraph::fixedF32 &&
+              variables[value.producer].state == Variable::Low);
     });
   });
 }

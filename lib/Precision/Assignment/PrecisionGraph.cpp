@@ -34,7 +34,7 @@ PrecisionGraph::PrecisionGraph(ModuleOp module, Type lowType,
     : context(module.getContext()), low(getElementKind(lowType)),
       lowName(getPrecisionName(lowType)), nodes(nodes), options(options),
       functions(module), flow(module), depths(flow), cycles(flow),
-      sizes(options.dimensions), range(low), slots(nodes.size()) {
+      sizes(options.dimensions), range(low), nodeVariables(nodes.size()) {
   // Most nodes have one variable, one result and two operands.
   variables.reserve(nodes.size());
   parents.reserve(nodes.size());
@@ -45,7 +45,7 @@ PrecisionGraph::PrecisionGraph(ModuleOp module, Type lowType,
   forEachScope(module, [&](Operation *scope) { addScope(scope, nextNode); });
   forEachScope(module, [&](Operation *scope) { joinContainers(scope); });
   forEachScope(module, [&](Operation *scope) { joinChoices(scope); });
-  for (SmallVector<int, 1> &list : slots)
+  for (SmallVector<int, 1> &list : nodeVariables)
     for (int &variable : list)
       variable = find(variable);
   forEachScope(module, [&](Operation *scope) { addValues(scope); });
@@ -54,7 +54,7 @@ PrecisionGraph::PrecisionGraph(ModuleOp module, Type lowType,
 void PrecisionGraph::addScope(Operation *scope, unsigned &nextNode) {
   if (auto graph = dyn_cast<GraphOp>(scope)) {
     llvm::DenseSet<Value> parameters = collectParameters(graph);
-    weak.insert(parameters.begin(), parameters.end());
+    derivedFromConstants.insert(parameters.begin(), parameters.end());
     for (auto [argument, initializer] : collectDefaults(graph))
       defaults[argument] = initializer;
   }
@@ -82,7 +82,7 @@ int PrecisionGraph::join(int variable, int other) {
     return variable;
   auto [to, from] = std::minmax(variable, other);
   parents[from] = to;
-  variables[to].kind = Variable::Joint;
+  variables[to].kind = Variable::Tied;
   variables[to].neverNarrows |= variables[from].neverNarrows;
   if (variables[from].state == Variable::F32 &&
       variables[to].state != Variable::F32) {
@@ -107,16 +107,18 @@ void PrecisionGraph::addConstant(Operation *op, std::optional<unsigned> node) {
   producers[value] = int(variables.size());
   parents.push_back(int(variables.size()));
   variables.push_back(std::move(variable));
-  weak.insert(value);
+  derivedFromConstants.insert(value);
 }
 
-/// Settles a node without a slot of f32, which leaves nothing to decide.
-static void settleFixed(NodePrecision &entry, ArrayRef<TypeSlot> typeSlots) {
+/// Settles a node without an f32 variable: nothing is left to decide.
+static void settleFixed(NodePrecision &entry,
+                        ArrayRef<FloatTypeVariable> typeVariables) {
   Operation *op = entry.node;
-  bool is16Bit = llvm::any_of(typeSlots, [](const TypeSlot &slot) {
-    return slot.kind == ElementKind::Float16 ||
-           slot.kind == ElementKind::BFloat16;
-  });
+  bool is16Bit =
+      llvm::any_of(typeVariables, [](const FloatTypeVariable &typeVariable) {
+        return typeVariable.kind == ElementKind::Float16 ||
+               typeVariable.kind == ElementKind::BFloat16;
+      });
   bool hasF32 = llvm::any_of(op->getResultTypes(), holdsF32) ||
                 llvm::any_of(op->getOperandTypes(), holdsF32);
   entry.state = hasF32 && !is16Bit ? NodePrecision::F32 : NodePrecision::Other;
@@ -132,49 +134,52 @@ void PrecisionGraph::addNode(unsigned index, SchemaCache &schemas,
   if (mp::isConstant(op))
     return addConstant(op, index);
   const SchemaCache::Entry &schema = schemas.lookup(op);
-  TypeSlots typeSlots = getTypeSlots(op, schema.schema, functions);
-  bool hasFloat = llvm::any_of(typeSlots, [](const TypeSlot &slot) {
-    return slot.kind == ElementKind::Float;
-  });
+  FloatTypeVariables typeVariables =
+      getFloatTypeVariables(op, schema.schema, functions);
+  bool hasFloat =
+      llvm::any_of(typeVariables, [](const FloatTypeVariable &typeVariable) {
+        return typeVariable.kind == ElementKind::Float;
+      });
   if (!hasFloat)
-    return settleFixed(entry, typeSlots);
+    return settleFixed(entry, typeVariables);
   // The callee may have to cast the values that a call passes, at another
   // opset.
   if (FunctionOp callee = functions.lookup(op))
     canCast &= admitsCast(callee, low);
-  bool isWeakNode = true;
-  for (const TypeSlot &slot : typeSlots) {
+  bool readsOnlyConstants = true;
+  for (const FloatTypeVariable &typeVariable : typeVariables) {
     int variable = int(variables.size());
     variables.emplace_back();
     parents.push_back(variable);
     variables[variable].node = index;
-    slots[index].push_back(variable);
-    if (slot.kind != ElementKind::Float) {
+    nodeVariables[index].push_back(variable);
+    if (typeVariable.kind != ElementKind::Float) {
       variables[variable].kind = Variable::NoFloat;
       variables[variable].state = Variable::F32;
       continue;
     }
-    fixSlot(variables[variable], slot, entry, schema, canCast);
+    fixVariable(variables[variable], typeVariable, entry, schema, canCast);
     auto add = [&](auto &map, auto key) {
       auto [it, isNew] = map.try_emplace(key, variable);
       if (!isNew)
         variable = it->second = join(it->second, variable);
     };
-    for (OpOperand *read : slot.reads) {
+    for (OpOperand *read : typeVariable.reads) {
       add(consumers, read);
-      isWeakNode &= weak.contains(read->get());
+      readsOnlyConstants &= derivedFromConstants.contains(read->get());
     }
-    for (OpOperand *yield : slot.yields)
+    for (OpOperand *yield : typeVariable.yields)
       add(consumers, yield);
-    for (Value write : slot.writes)
+    for (Value write : typeVariable.writes)
       add(producers, write);
     // Operands come first; values of nodes that a list has decided are ordinary
     // values.
-    bool mayBeWeak =
+    bool passesConstants =
         entry.opClass == OpClass::Promote || entry.opClass == OpClass::Follow;
-    if (variables[variable].kind == Variable::Node && isWeakNode && mayBeWeak &&
-        !slot.reads.empty())
-      weak.insert(slot.writes.begin(), slot.writes.end());
+    if (variables[variable].kind == Variable::Node && readsOnlyConstants &&
+        passesConstants && !typeVariable.reads.empty())
+      derivedFromConstants.insert(typeVariable.writes.begin(),
+                                  typeVariable.writes.end());
   }
 }
 
@@ -182,17 +187,17 @@ void PrecisionGraph::addNode(unsigned index, SchemaCache &schemas,
 // Fixed variables
 //===----------------------------------------------------------------------===//
 
-/// Null if the slot may be 16 bit.
+/// Null if the variable may be 16 bit.
 DecisionReason
-PrecisionGraph::getLegalityReason(const TypeSlot &slot,
+PrecisionGraph::getLegalityReason(const FloatTypeVariable &typeVariable,
                                   const SchemaCache::Entry &schema,
                                   bool canCast) const {
-  if (!slot.obstacle.empty())
-    return getReason(slot.obstacle);
+  if (!typeVariable.obstacle.empty())
+    return getReason(typeVariable.obstacle);
   if (schema.isExtension)
     return getReason("the op came after the opset in force");
-  if (schema.schema && !slot.admits(*schema.schema, low)) {
-    int first = slot.getFirstOpset(*schema.schema, *schema.family, low);
+  if (schema.schema && !typeVariable.admits(*schema.schema, low)) {
+    int first = typeVariable.getFirstOpset(*schema.schema, *schema.family, low);
     std::string reason =
         (schema.schema->getDisplayName() + " does not admit " + lowName).str();
     if (first)
@@ -204,21 +209,23 @@ PrecisionGraph::getLegalityReason(const TypeSlot &slot,
              : getReason("Cast does not admit " + lowName + " at this opset");
 }
 
-/// A weak value fits if all constants that it is made of do.
+/// A value derived from constants fits if all constants that it is made of do.
 bool PrecisionGraph::fits(Value value) {
   // Visit operands first and each value once: many users ask about the same
   // weights.
   SmallVector<Value> worklist = {value};
   while (!worklist.empty()) {
     Value next = worklist.back();
-    bool isWeak = isF32Tensor(next.getType()) && weak.contains(next);
+    bool isDerivedFromConstants =
+        isF32Tensor(next.getType()) && derivedFromConstants.contains(next);
     Operation *source = next.getDefiningOp();
     if (!source)
       source = defaults.lookup(next);
-    if (fitting.contains(next) || !isWeak || !source ||
+    if (fitting.contains(next) || !isDerivedFromConstants || !source ||
         mp::isConstant(source)) {
       if (!fitting.contains(next))
-        fitting[next] = !isWeak || !source || range.fits(source);
+        fitting[next] =
+            !isDerivedFromConstants || !source || range.fits(source);
       worklist.pop_back();
       continue;
     }
@@ -240,8 +247,8 @@ bool PrecisionGraph::fits(Value value) {
   return fitting.lookup(value);
 }
 
-/// The constant that does not fit and from which `value`, a weak value that
-/// does not fit, is made.
+/// The constant that does not fit and from which `value` is derived. `value`
+/// itself is derived from constants and does not fit.
 Operation *PrecisionGraph::findUnfit(Value value) const {
   while (true) {
     Operation *source = value.getDefiningOp();
@@ -260,16 +267,18 @@ Operation *PrecisionGraph::findUnfit(Value value) const {
 }
 
 /// Names an operand that 16 bit does not hold; null if it holds all.
-DecisionReason PrecisionGraph::getWideConstant(const TypeSlot &slot) {
+DecisionReason
+PrecisionGraph::getWideConstant(const FloatTypeVariable &typeVariable) {
   auto isWide = [&](Value value) {
-    if (weak.contains(value))
+    if (derivedFromConstants.contains(value))
       return !fits(value);
     // A constant that the user keeps f32 would still be cast.
     Operation *source = value.getDefiningOp();
     return source && mp::isConstant(source) && isF32Tensor(value.getType()) &&
            !range.fits(source);
   };
-  for (ArrayRef<OpOperand *> operands : {slot.reads, slot.yields})
+  for (ArrayRef<OpOperand *> operands :
+       {typeVariable.reads, typeVariable.yields})
     for (OpOperand *operand : operands) {
       if (!isWide(operand->get()))
         continue;
@@ -284,12 +293,14 @@ DecisionReason PrecisionGraph::getWideConstant(const TypeSlot &slot) {
   return {};
 }
 
-void PrecisionGraph::fixSlot(Variable &variable, const TypeSlot &slot,
-                             const NodePrecision &entry,
-                             const SchemaCache::Entry &schema, bool canCast) {
+void PrecisionGraph::fixVariable(Variable &variable,
+                                 const FloatTypeVariable &typeVariable,
+                                 const NodePrecision &entry,
+                                 const SchemaCache::Entry &schema,
+                                 bool canCast) {
   Operation *op = entry.node;
-  bool isJoint = op->getNumRegions() || isa<CustomOp>(op);
-  variable.kind = isJoint ? Variable::Joint : Variable::Node;
+  bool isTied = op->getNumRegions() || isa<CustomOp>(op);
+  variable.kind = isTied ? Variable::Tied : Variable::Node;
   // The model's own casts read the type that their operand has, and no list
   // makes them round more than before.
   bool isOwnCast = isStandardOp(op, "Cast") &&
@@ -300,12 +311,12 @@ void PrecisionGraph::fixSlot(Variable &variable, const TypeSlot &slot,
   };
   if (entry.opClass == OpClass::Deny && !isOwnCast)
     return fix(Variable::F32, entry.reason);
-  if (DecisionReason reason = getLegalityReason(slot, schema, canCast))
+  if (DecisionReason reason = getLegalityReason(typeVariable, schema, canCast))
     return fix(Variable::F32, reason);
-  if (DecisionReason wide = getWideConstant(slot))
+  if (DecisionReason wide = getWideConstant(typeVariable))
     return fix(Variable::F32, wide);
-  if (isJoint) {
-    if (DecisionReason state = getStateReason(slot))
+  if (isTied) {
+    if (DecisionReason state = getStateReason(typeVariable))
       fix(Variable::F32, state);
     return;
   }
@@ -317,11 +328,12 @@ void PrecisionGraph::fixSlot(Variable &variable, const TypeSlot &slot,
       isOwnCast || isUsersPromote || !getOperatorTraits(op).has(Narrow);
 }
 
-/// The reason that iterations accumulate in a value that the slot writes; the
-/// slot is that of a Loop, Scan or If, or of a call in one. Null if they do
-/// not.
-DecisionReason PrecisionGraph::getStateReason(const TypeSlot &slot) const {
-  for (Value write : slot.writes)
+/// The reason that iterations accumulate in a value that the variable writes;
+/// the variable is that of a Loop, Scan or If, or of a call in one. Null if
+/// they do not.
+DecisionReason
+PrecisionGraph::getStateReason(const FloatTypeVariable &typeVariable) const {
+  for (Value write : typeVariable.writes)
     if (Value state = cycles.getState(write))
       return getReason("iterations accumulate in '{0}'",
                        onnxir::getValueName(state));
@@ -411,11 +423,11 @@ void PrecisionGraph::addValue(Value value) {
     entry.producer = find(it->second);
     variables[entry.producer].writes.push_back(index);
   }
-  // Results of f32 nodes are f32, even if they are made of weak values.
+  // Results of f32 nodes are f32, even if they are derived from constants.
   bool isF32 = entry.producer == fixedF32
                    ? !isa<BlockArgument>(value)
                    : variables[entry.producer].state == Variable::F32;
-  entry.isWeak = weak.contains(value) && !isF32;
+  entry.isDerivedFromConstants = derivedFromConstants.contains(value) && !isF32;
   for (OpOperand &use : value.getUses()) {
     auto it = consumers.find(&use);
     if (it == consumers.end()) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The problem that the minimum cut solves. Variables are type slots (joined if
-// several ops share a value's type, e.g. calls of a function) and constants;
+// The problem that the minimum cut solves. Variables are type variables (tied
+// if several ops share a value's type, e.g. calls of a function) and constants;
 // each is 16 bit, f32, or free. Values have a producer and consumers among the
 // variables, and a size.
 //
@@ -21,7 +21,7 @@
 #include "mp-opt/Precision/Analysis/ProductDepth.h"
 #include "mp-opt/Precision/Analysis/StateCycles.h"
 #include "mp-opt/Precision/Assignment/Assignment.h"
-#include "mp-opt/Precision/Assignment/TypeSlots.h"
+#include "mp-opt/Precision/Assignment/FloatTypeVariables.h"
 
 namespace mp {
 
@@ -31,7 +31,7 @@ public:
   static constexpr int fixedF32 = -1;
 
   struct Variable {
-    enum Kind : uint8_t { Node, Joint, Constant, NoFloat };
+    enum Kind : uint8_t { Node, Tied, Constant, NoFloat };
     /// Index into the nodes; absent for a constant that is not a node.
     std::optional<unsigned> node;
     Kind kind = Node;
@@ -54,7 +54,7 @@ public:
     llvm::SmallVector<int, 4> consumers;
     bool hasF32Use = false;
     /// True if made of constants and parameters only.
-    bool isWeak = false;
+    bool isDerivedFromConstants = false;
     int64_t elements = 0;
   };
 
@@ -76,8 +76,11 @@ public:
     return node ? nodes[*node].node : nullptr;
   }
 
-  /// The variable of each slot of a node, in the order of getTypeSlots.
-  llvm::ArrayRef<int> getSlots(unsigned node) const { return slots[node]; }
+  /// The graph's variable of each type variable of a node, in the order of
+  /// getFloatTypeVariables.
+  llvm::ArrayRef<int> getNodeVariables(unsigned node) const {
+    return nodeVariables[node];
+  }
 
   bool isConstant(int variable) const {
     return variable >= 0 && variables[variable].kind == Variable::Constant;
@@ -121,13 +124,13 @@ private:
   void addScope(mlir::Operation *scope, unsigned &nextNode);
   void addNode(unsigned index, SchemaCache &schemas, bool canCast);
   void addConstant(mlir::Operation *op, std::optional<unsigned> node);
-  void fixSlot(Variable &variable, const TypeSlot &slot,
-               const NodePrecision &entry, const SchemaCache::Entry &schema,
-               bool canCast);
-  DecisionReason getLegalityReason(const TypeSlot &slot,
+  void fixVariable(Variable &variable, const FloatTypeVariable &typeVariable,
+                   const NodePrecision &entry, const SchemaCache::Entry &schema,
+                   bool canCast);
+  DecisionReason getLegalityReason(const FloatTypeVariable &typeVariable,
                                    const SchemaCache::Entry &schema,
                                    bool canCast) const;
-  DecisionReason getWideConstant(const TypeSlot &slot);
+  DecisionReason getWideConstant(const FloatTypeVariable &typeVariable);
   bool fits(mlir::Value value);
   mlir::Operation *findUnfit(mlir::Value value) const;
   int join(int variable, int other);
@@ -136,7 +139,7 @@ private:
   void addValue(mlir::Value value);
   void joinContainers(mlir::Operation *scope);
   void joinChoices(mlir::Operation *scope);
-  DecisionReason getStateReason(const TypeSlot &slot) const;
+  DecisionReason getStateReason(const FloatTypeVariable &typeVariable) const;
 
   mlir::MLIRContext *context;
   ElementKind low;
@@ -152,13 +155,13 @@ private:
 
   std::vector<Variable> variables;
   std::vector<ValueEntry> values;
-  std::vector<llvm::SmallVector<int, 1>> slots;
+  std::vector<llvm::SmallVector<int, 1>> nodeVariables;
 
   llvm::DenseMap<mlir::Value, int> producers;
   llvm::DenseMap<mlir::OpOperand *, int> consumers;
   std::vector<int> parents;
   /// Values that are made of constants and parameters.
-  llvm::DenseSet<mlir::Value> weak;
+  llvm::DenseSet<mlir::Value> derivedFromConstants;
   llvm::DenseMap<mlir::Value, mlir::Operation *> defaults;
   llvm::DenseMap<mlir::Value, bool> fitting;
 };

@@ -24,8 +24,8 @@ struct CompositeContext {
            llvm::StringRef domain = "") {
     composites.push_back({domain, opType, std::move(nodes)});
   }
-  bool isWeak(mlir::Value value) const {
-    return levels.lookup(value) == ReductionLevels::weak;
+  bool isDerivedFromConstants(mlir::Value value) const {
+    return levels.lookup(value) == ReductionLevels::constantLevel;
   }
   OperatorMath getMath(mlir::Operation *op) const {
     return op ? kinds.lookup(op).math : OperatorMath::Other;

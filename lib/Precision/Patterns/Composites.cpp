@@ -80,7 +80,7 @@ std::vector<Composite> findComposites(Operation *scope) {
   for (Operation *node : levels.getNodes())
     if (kinds.lookup(node).reduces() && node->getNumOperands() &&
         isFloatTensor(node->getOperand(0).getType()) &&
-        levels.lookup(node->getOperand(0)) != ReductionLevels::weak)
+        levels.lookup(node->getOperand(0)) != ReductionLevels::constantLevel)
       patterns.push_back(finder.find(node));
   std::vector<Composite> composites;
   CompositeContext context = {levels, kinds, composites};

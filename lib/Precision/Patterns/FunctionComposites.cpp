@@ -110,9 +110,9 @@ void findFunctionComposites(CompositeContext &context) {
     Operation *a = getExp(context, left), *b = getExp(context, right);
     if (a && b)
       findHyperbolic(context, node, a, b);
-    else if (a && context.isWeak(right))
+    else if (a && context.isDerivedFromConstants(right))
       findSigmoid(context, node, a);
-    else if (b && context.isWeak(left))
+    else if (b && context.isDerivedFromConstants(left))
       findSigmoid(context, node, b);
   }
 }

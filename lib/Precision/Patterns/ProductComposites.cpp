@@ -73,7 +73,7 @@ ProductComposites::collectSources(Value value, bool throughReductions) const {
     bool goesOn = follows && (!traits.reduces() || throughReductions);
     if (goesOn && context.getMath(op) != OperatorMath::Log)
       for (Value operand : op->getOperands())
-        if (!context.isWeak(operand))
+        if (!context.isDerivedFromConstants(operand))
           worklist.push_back(operand);
   }
   return found;
@@ -108,7 +108,7 @@ bool ProductComposites::findLoss(const ReduceBroadcast &pattern) {
       if (Operation *source = op->getOperand(0).getDefiningOp();
           math == OperatorMath::Log &&
           context.getMath(source) == OperatorMath::Sub &&
-          context.isWeak(source->getOperand(0)))
+          context.isDerivedFromConstants(source->getOperand(0)))
         nodes.push_back(source);
     }
   }
@@ -221,8 +221,8 @@ void ProductComposites::find(const ReduceBroadcast &pattern) {
   if (context.getMath(mul) != OperatorMath::Mul)
     return;
   Product product = {pattern, mul, mul->getOperand(0), mul->getOperand(1)};
-  if (product.a == product.b || context.isWeak(product.a) ||
-      context.isWeak(product.b))
+  if (product.a == product.b || context.isDerivedFromConstants(product.a) ||
+      context.isDerivedFromConstants(product.b))
     return;
   if (!findGradient(product))
     findCosine(product);

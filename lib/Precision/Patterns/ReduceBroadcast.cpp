@@ -30,20 +30,20 @@ bool isFollowed(const OperatorTraits &traits) {
 ReductionLevels::ReductionLevels(Operation *scope, OperatorTraitsCache &kinds) {
   if (auto graph = dyn_cast<GraphOp>(scope))
     for (Value parameter : collectParameters(graph))
-      levels[parameter] = weak;
+      levels[parameter] = constantLevel;
   scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<InitializerOp>(op))
-      levels[op->getResult(0)] = weak;
+      levels[op->getResult(0)] = constantLevel;
     if (!isNode(op))
       return;
     nodes.push_back(op);
-    unsigned level = isConstant(op) ? weak : 0;
+    unsigned level = isConstant(op) ? constantLevel : 0;
     const OperatorTraits &traits = kinds.lookup(op);
     if (isFollowed(traits)) {
-      level = weak;
+      level = constantLevel;
       for (Value operand : op->getOperands())
         level = std::min(level, lookup(operand));
-      if (traits.reduces() && level != weak)
+      if (traits.reduces() && level != constantLevel)
         ++level;
     }
     if (level != 0)
@@ -53,16 +53,16 @@ ReductionLevels::ReductionLevels(Operation *scope, OperatorTraitsCache &kinds) {
 }
 
 unsigned ReductionLevels::lookup(Value value) const {
-  return isFloatTensor(value.getType()) ? levels.lookup(value) : weak;
+  return isFloatTensor(value.getType()) ? levels.lookup(value) : constantLevel;
 }
 
 Value ReductionLevels::getMainOperand(Operation *op) const {
   Value main;
-  unsigned least = weak;
+  unsigned least = constantLevel;
   bool isUnique = false;
   for (Value operand : op->getOperands()) {
     unsigned level = lookup(operand);
-    if (level == weak || level > least || operand == main)
+    if (level == constantLevel || level > least || operand == main)
       continue;
     isUnique = level < least;
     least = level;
@@ -159,7 +159,7 @@ ReduceBroadcastFinder::getWideUser(Operation *user) {
     return *wide;
   wide = std::make_unique<WideUser>();
   for (auto [index, operand] : llvm::enumerate(user->getOperands())) {
-    if (levels.lookup(operand) == ReductionLevels::weak)
+    if (levels.lookup(operand) == ReductionLevels::constantLevel)
       continue;
     wide->levels.push_back(levels.lookup(operand));
     for (Value value : walkBack(operand, /*throughReductions=*/false))
@@ -174,7 +174,8 @@ ReduceBroadcastFinder::getOthers(const ReduceBroadcast &pattern,
                                  Operation *user, Value value) {
   SmallVector<Value> others;
   auto add = [&](Value other) {
-    if (other != value && levels.lookup(other) != ReductionLevels::weak)
+    if (other != value &&
+        levels.lookup(other) != ReductionLevels::constantLevel)
       others.push_back(other);
   };
   // The norm of all parameters has thousands of operands.

@@ -30,10 +30,10 @@ bool isFollowed(const OperatorTraits &traits);
 
 /// The number of reductions on the way to a value; a value with fewer is closer
 /// to the data. Constants and parameters, and values made of them alone, are
-/// `weak`.
+/// `constantLevel`.
 class ReductionLevels {
 public:
-  static constexpr unsigned weak = ~0u;
+  static constexpr unsigned constantLevel = ~0u;
 
   ReductionLevels(mlir::Operation *scope, OperatorTraitsCache &kinds);
 
@@ -97,7 +97,7 @@ private:
   enum class Side { Reduced, Foreign, Data };
   /// The facts about a node of many operands that are needed for each of them.
   struct WideUser {
-    /// The levels of the operands, ascending, without the weak ones.
+    /// The levels of the operands, ascending, without those of constants.
     std::vector<unsigned> levels;
     /// The operands that are made of a value.
     llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned, 1>> madeOf;

@@ -107,7 +107,7 @@ bool PartFinder::isTransparent(Operation *op) {
       !context.isPlain(op))
     return false;
   unsigned data = llvm::count_if(op->getOperands(), [&](Value operand) {
-    return !context.isWeak(operand);
+    return !context.isDerivedFromConstants(operand);
   });
   return data == 1 && !isPower(op);
 }
@@ -350,7 +350,7 @@ void ReductionComposites::joinCentered(unsigned index) {
       return;
     }
     bool isPlain = op && llvm::count_if(op->getOperands(), [&](Value operand) {
-                           return !context.isWeak(operand);
+                           return !context.isDerivedFromConstants(operand);
                          }) == 1;
     if (!isPlain || between.size() == 3)
       return;

@@ -238,9 +238,9 @@ LogicalResult OverrideFinder::run() {
   for (const NodeRule &rule : options.rules) {
     if (rule.kind == NodeRule::Regex)
       if (llvm::Error error = NameRegex::compile(rule.text).takeError())
-        return module.emitError()
-               << "pattern " << rule.describe()
-               << " is no regular expression: " << toString(std::move(error));
+        return module.emitError() << "pattern " << rule.describe()
+                                  << " is not a regular expression: "
+                                  << toString(std::move(error));
     if (rule.kind == NodeRule::Where &&
         failed(checkConditions(rule, module, dialect.getSchemas())))
       return failure();

@@ -398,9 +398,10 @@ Error PolicyReader::readRuleKey(const Entry &entry, NodeRule &rule,
   if (rule.kind != NodeRule::Regex)
     return Error::success();
   if (Error invalid = NameRegex::compile(rule.text).takeError())
-    return errorAt(file, entry.line,
-                   "'regex': '" + rule.text + "' is no regular expression: " +
-                       toString(std::move(invalid)));
+    return errorAt(
+        file, entry.line,
+        "'regex': '" + rule.text +
+            "' is not a regular expression: " + toString(std::move(invalid)));
   return Error::success();
 }
 

@@ -151,7 +151,7 @@ void Pool::close() {
   uint64_t now = state.fetch_or(closed, std::memory_order_acq_rel);
   Spin spin(crowd, callerSpins, spinsInCrowd);
   while (now & activeMask) {
-    if (spin.goOn()) {
+    if (spin.keepSpinning()) {
       now = state.load(std::memory_order_acquire);
       continue;
     }
@@ -235,7 +235,7 @@ bool Pool::join(uint64_t &seen, int64_t &since, bool isInTheWay) {
       seen = now & loopMask;
       return true;
     }
-    if (!isInTheWay && spin.goOn())
+    if (!isInTheWay && spin.keepSpinning())
       continue;
     isInTheWay = false;
     uint32_t rings = begins.getRings();

@@ -73,7 +73,7 @@ static void relax() {
 #endif
 }
 
-bool Spin::goOn() {
+bool Spin::keepSpinning() {
   // Reading the clock takes as long as several pauses.
   constexpr uint32_t pausesPerLook = 16;
   relax();

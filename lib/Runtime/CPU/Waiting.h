@@ -78,7 +78,7 @@ public:
       : crowd(crowd), quiet(quiet), crowded(crowded) {}
 
   /// Waits for a moment; false when it is time to sleep.
-  bool goOn();
+  bool keepSpinning();
   void restart() { begin = 0; }
 
 private:

@@ -43,7 +43,7 @@ int32_t Device::open(int32_t number) {
     int32_t attribute, *value;
   } asked[] = {{MP_CUDA_ATTRIBUTE_CAPABILITY_MAJOR, &major},
                {MP_CUDA_ATTRIBUTE_CAPABILITY_MINOR, &minor},
-               {MP_CUDA_ATTRIBUTE_SHARED, &mostShared}};
+               {MP_CUDA_ATTRIBUTE_SHARED, &maxShared}};
   for (auto &[attribute, value] : asked)
     if (int32_t error = driver.cuDeviceGetAttribute(value, attribute, found))
       return fail(error, "cuDeviceGetAttribute", "asking what it can do");
@@ -68,7 +68,7 @@ void Device::close() {
 
 /// The lowest CUDA version whose driver compiles a version of PTX, by the
 /// release notes in NVIDIA's «PTX ISA»: minor versions were in step up to 12.5.
-static int32_t getLeastVersion(uint32_t ptx) {
+static int32_t getMinVersion(uint32_t ptx) {
   if (ptx < 80)
     return ptx >= 70 ? 11000 + 10 * static_cast<int32_t>(ptx - 70) : 11000;
   if (ptx < 90) {
@@ -104,7 +104,7 @@ bool Device::runs(const mp_plan_image &image) const {
 }
 
 int32_t Device::checkDriver(const mp_plan_image &image) const {
-  int32_t least = getLeastVersion(image.ptx_version);
+  int32_t least = getMinVersion(image.ptx_version);
   if (image.kind != MP_IMAGE_PTX || version >= least)
     return MP_OK;
   return refuseWith(
@@ -168,12 +168,12 @@ int32_t Device::check(const PlanView &plan) const {
         return code;
   for (uint64_t index = 0; index < plan.head->kernels.count; ++index) {
     const mp_plan_kernel &kernel = plan.getKernels()[index];
-    if (kernel.shared > static_cast<uint32_t>(mostShared))
+    if (kernel.shared > static_cast<uint32_t>(maxShared))
       return refuseWith(
           MP_NO_DEVICE,
           "device '%s': a block has %d bytes of shared memory, kernel '%s' "
           "needs %u",
-          name, mostShared, plan.getText(kernel.name), kernel.shared);
+          name, maxShared, plan.getText(kernel.name), kernel.shared);
   }
   return MP_OK;
 }

@@ -52,7 +52,7 @@ private:
   /// The driver's version of CUDA, 1000 * major + 10 * minor.
   int32_t version = 0;
   /// The maximum shared memory of a block, in bytes.
-  int32_t mostShared = 0;
+  int32_t maxShared = 0;
 };
 
 /// Makes the device's context current for the thread during its lifetime.

@@ -20,9 +20,9 @@ const mp_device_ranks *deviceRanks = nullptr;
 
 /// The maximum number of blocks per row, which leaves resources for the model's
 /// kernels.
-constexpr uint64_t mostBlocks = 128;
+constexpr uint64_t maxBlocks = 128;
 /// The maximum number of rows of a launch.
-constexpr uint64_t mostRows = 65535;
+constexpr uint64_t maxRows = 65535;
 } // namespace
 
 const mp_device_ranks *mp::runtime::getDeviceRanks() { return deviceRanks; }
@@ -44,10 +44,10 @@ int32_t DeviceReductions::checkRanks(int32_t code) {
 int32_t DeviceReductions::launch(const RankLaunch &launch) {
   constexpr uint64_t threads = MP_RANK_THREADS;
   uint64_t blocks = (launch.longest + threads - 1) / threads;
-  if (blocks > mostBlocks)
-    blocks = mostBlocks;
-  for (uint64_t row = 0; row < launch.rows; row += mostRows) {
-    uint64_t rows = launch.rows - row < mostRows ? launch.rows - row : mostRows;
+  if (blocks > maxBlocks)
+    blocks = maxBlocks;
+  for (uint64_t row = 0; row < launch.rows; row += maxRows) {
+    uint64_t rows = launch.rows - row < maxRows ? launch.rows - row : maxRows;
     mp_device_address table =
         tables + launch.offset + row * sizeof(mp_rank_piece);
     void *parameters[] = {&table};
@@ -62,50 +62,49 @@ int32_t DeviceReductions::launch(const RankLaunch &launch) {
   return MP_OK;
 }
 
-int32_t DeviceReductions::travel(const Shipment &shipment) {
-  uint64_t bytes = shipment.part * getBytes(shipment.wire);
+int32_t DeviceReductions::runCollective(const FusedCollective &fused) {
+  uint64_t bytes = fused.shardSize * getBytes(fused.wireType);
   if (!bytes)
     return MP_OK;
-  if (int32_t code = launch(shipment.pack))
+  if (int32_t code = launch(fused.pack))
     return code;
-  if (!isGather(shipment.operation)) {
+  if (!isGather(fused.operation)) {
     if (int32_t code = checkRanks(
             ranks->exchange(ranks->context, packed, received, bytes, stream)))
       return code;
-    if (int32_t code = launch(shipment.add))
+    if (int32_t code = launch(fused.add))
       return code;
   }
-  if (shipment.operation != MP_SCATTER)
+  if (fused.operation != MP_SCATTER)
     if (int32_t code = checkRanks(ranks->gather(
             ranks->context, packed + static_cast<uint64_t>(ranks->rank) * bytes,
             packed, bytes, stream)))
       return code;
-  return launch(shipment.unpack);
+  return launch(fused.unpack);
 }
 
-int32_t DeviceReductions::start(Shipment &shipment) {
+int32_t DeviceReductions::start(FusedCollective &fused) {
   const mp_driver &driver = session.driver;
-  shipment.isWaitedFor = false;
-  int32_t error = driver.cuEventRecord(shipment.ready, session.stream);
-  error = error ? error : driver.cuStreamWaitEvent(stream, shipment.ready, 0);
-  error = error ? error : driver.cuEventRecord(shipment.begun, stream);
+  fused.isWaitedFor = false;
+  int32_t error = driver.cuEventRecord(fused.ready, session.stream);
+  error = error ? error : driver.cuStreamWaitEvent(stream, fused.ready, 0);
+  error = error ? error : driver.cuEventRecord(fused.begun, stream);
   if (int32_t code = check(error, "cuEventRecord or cuStreamWaitEvent"))
     return code;
-  if (int32_t code = travel(shipment))
+  if (int32_t code = runCollective(fused))
     return code;
-  return check(driver.cuEventRecord(shipment.done, stream), "cuEventRecord");
+  return check(driver.cuEventRecord(fused.done, stream), "cuEventRecord");
 }
 
-int32_t DeviceReductions::waitFor(Shipment &shipment) {
-  if (shipment.isWaitedFor)
+int32_t DeviceReductions::waitFor(FusedCollective &fused) {
+  if (fused.isWaitedFor)
     return MP_OK;
   const mp_driver &driver = session.driver;
-  shipment.isWaitedFor = true;
-  int32_t error = driver.cuEventRecord(shipment.needed, session.stream);
-  error = error ? error
-                : driver.cuStreamWaitEvent(session.stream, shipment.done, 0);
+  fused.isWaitedFor = true;
+  int32_t error = driver.cuEventRecord(fused.needed, session.stream);
   error =
-      error ? error : driver.cuEventRecord(shipment.resumed, session.stream);
+      error ? error : driver.cuStreamWaitEvent(session.stream, fused.done, 0);
+  error = error ? error : driver.cuEventRecord(fused.resumed, session.stream);
   return check(error, "cuEventRecord or cuStreamWaitEvent");
 }
 
@@ -117,20 +116,20 @@ int32_t DeviceReductions::begin() {
 }
 
 int32_t DeviceReductions::run(uint64_t index, const uint8_t *isActive) {
-  for (; next < count && shipments[next].trigger == index; ++next) {
-    Shipment &shipment = shipments[next];
-    if (!isActive[shipment.first])
+  for (; next < count && collectives[next].trigger == index; ++next) {
+    FusedCollective &fused = collectives[next];
+    if (!isActive[fused.first])
       continue;
-    if (int32_t code = start(shipment))
+    if (int32_t code = start(fused))
       return code;
     started[numStarted++] = static_cast<uint32_t>(next);
   }
   const mp_plan_record &record = session.plan.getRecords()[index];
-  uint32_t number = shipmentOf[record.kernel];
+  uint32_t number = collectiveOf[record.kernel];
   if (record.kind != MP_RECORD_REDUCE_WAIT || !number ||
-      !isActive[shipments[number - 1].first])
+      !isActive[collectives[number - 1].first])
     return MP_OK;
-  return waitFor(shipments[number - 1]);
+  return waitFor(collectives[number - 1]);
 }
 
 double DeviceReductions::getSeconds(void *event) {
@@ -145,21 +144,21 @@ void DeviceReductions::tellTimes() {
   const PlanView &plan = session.plan;
   uint64_t numTimes = 0;
   for (uint64_t index = 0; index < numStarted; ++index) {
-    const Shipment &shipment = shipments[started[index]];
-    if (session.driver.cuEventQuery(shipment.done))
+    const FusedCollective &fused = collectives[started[index]];
+    if (session.driver.cuEventQuery(fused.done))
       continue;
-    const mp_plan_reduction &first = plan.getReductions()[shipment.first];
+    const mp_plan_reduction &first = plan.getReductions()[fused.first];
     mp_reduction_time &time = times[numTimes++] = {};
     time.bucket = first.bucket;
     time.type = first.type;
-    time.bytes = shipment.bytes;
-    time.ready = getSeconds(shipment.ready);
-    time.begun = getSeconds(shipment.begun);
-    time.done = getSeconds(shipment.done);
-    if (!shipment.isWaitedFor)
+    time.bytes = fused.bytes;
+    time.ready = getSeconds(fused.ready);
+    time.begun = getSeconds(fused.begun);
+    time.done = getSeconds(fused.done);
+    if (!fused.isWaitedFor)
       continue;
-    time.needed = getSeconds(shipment.needed);
-    time.resumed = getSeconds(shipment.resumed);
+    time.needed = getSeconds(fused.needed);
+    time.resumed = getSeconds(fused.resumed);
   }
   if (numTimes)
     ranks->measured(ranks->context, times.get(), numTimes);
@@ -170,11 +169,12 @@ int32_t DeviceReductions::findAwaited() {
   auto isDone = [&](void *event) {
     return session.driver.cuEventQuery(event) == 0;
   };
-  while (numDone < numStarted && isDone(shipments[started[numDone]].done))
+  while (numDone < numStarted && isDone(collectives[started[numDone]].done))
     ++numDone;
-  if (numDone == numStarted || !isDone(shipments[started[numDone]].ready))
+  if (numDone == numStarted || !isDone(collectives[started[numDone]].ready))
     return -1;
-  return session.plan.getReductions()[shipments[started[numDone]].first].bucket;
+  return session.plan.getReductions()[collectives[started[numDone]].first]
+      .bucket;
 }
 
 int32_t DeviceReductions::wait() {

@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // Members of a bucket that begin together and have the same operation and type
-// form a fused collective, called shipment here. A kernel packs their elements,
-// one shard after the other for each rank. Shards are exchanged, another kernel
-// adds up the received copies of the own shard, and the sums are gathered and
-// copied back. All of this uses a separate stream, which is synchronized with
-// the model's stream by events. Addresses and sizes never change, so the
-// kernels' parameters are made once.
+// form a fused collective. A kernel packs their elements, one shard after the
+// other for each rank. Shards are exchanged (all-to-all), another kernel adds
+// up the received copies of the own shard, and the sums are gathered
+// (all-gather) and copied back. All of this uses a separate stream, which is
+// synchronized with the model's stream by events. Addresses and sizes never
+// change, so the kernels' parameters are made once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,11 +25,11 @@
 
 namespace mp::runtime {
 
-/// The type of elements on the wire.
-enum class Wire { F32, BF16, F64, I8 };
-inline uint64_t getBytes(Wire wire) {
+/// The types of elements that are reduced or sent.
+enum class WireType { F32, BF16, F64, I8 };
+inline uint64_t getBytes(WireType type) {
   constexpr uint64_t bytes[] = {4, 2, 8, 1};
-  return bytes[static_cast<int>(wire)];
+  return bytes[static_cast<int>(type)];
 }
 
 /// True for the operations of mp_operation on ranges of members, each of which
@@ -47,9 +47,9 @@ struct RankLaunch {
   uint64_t longest = 0;
 };
 
-struct Shipment {
+struct FusedCollective {
   int32_t operation = 0;
-  Wire elements = Wire::F32, wire = Wire::F32;
+  WireType elementType = WireType::F32, wireType = WireType::F32;
   /// The record that it begins at.
   uint64_t trigger = 0;
   /// The first of its members, which all have the same condition.
@@ -57,7 +57,7 @@ struct Shipment {
   /// The range of its members in `members`, and their size in bytes.
   uint64_t begin = 0, end = 0, bytes = 0;
   /// The number of elements in one rank's shard, including padding.
-  uint64_t part = 0;
+  uint64_t shardSize = 0;
   RankLaunch pack, add, unpack;
   /// Events for mp_reduction_time: on the model's stream, and on the other one.
   void *ready = nullptr, *needed = nullptr, *resumed = nullptr;
@@ -92,27 +92,28 @@ public:
   void tellTimes();
 
 private:
-  int32_t makeShipments();
-  int32_t addShipments(uint64_t trigger, int32_t bucket);
+  int32_t fuseReductions();
+  int32_t addCollectives(uint64_t trigger, int32_t bucket);
   int32_t add(uint64_t trigger, uint32_t reduction);
   int32_t listMembers();
-  void setPart(Shipment &shipment);
+  void setShardSize(FusedCollective &fused);
   int32_t makeTables();
-  int32_t findKernels(Shipment &shipment);
-  int32_t findKernel(RankLaunch &launch, const char *work, Wire from, Wire to);
+  int32_t findKernels(FusedCollective &fused);
+  int32_t findKernel(RankLaunch &launch, const char *work, WireType from,
+                     WireType to);
   int32_t allocate(mp_device_address &address, uint64_t bytes,
                    const char *what);
   template <typename Function>
-  void forPieces(const Shipment &shipment, Function visit);
+  void forSegments(const FusedCollective &fused, Function visit);
   /// Writes the parameters of launches after `begin` in `memory`, or only
   /// counts them if that is null. Returns the end.
-  uint64_t write(Shipment &shipment, uint8_t *memory, uint64_t begin);
-  uint64_t writePieces(const Shipment &shipment, RankLaunch &launch, bool packs,
-                       uint8_t *memory, uint64_t begin);
+  uint64_t write(FusedCollective &fused, uint8_t *memory, uint64_t begin);
+  uint64_t writeSegments(const FusedCollective &fused, RankLaunch &launch,
+                         bool packs, uint8_t *memory, uint64_t begin);
 
-  int32_t start(Shipment &shipment);
-  int32_t waitFor(Shipment &shipment);
-  int32_t travel(const Shipment &shipment);
+  int32_t start(FusedCollective &fused);
+  int32_t waitFor(FusedCollective &fused);
+  int32_t runCollective(const FusedCollective &fused);
   int32_t launch(const RankLaunch &launch);
   int32_t check(int32_t error, const char *function);
   int32_t checkRanks(int32_t code);
@@ -127,21 +128,21 @@ private:
   /// The event at the begin of a call.
   void *beginning = nullptr;
   /// Ordered by the records at which they begin.
-  Array<Shipment> shipments;
+  Array<FusedCollective> collectives;
   uint64_t count = 0;
-  /// Numbers of reductions; those of one shipment are consecutive.
+  /// Numbers of reductions; those of one fused collective are consecutive.
   Array<uint32_t> members;
-  /// Within a call, the first shipment that no record has reached yet.
+  /// Within a call, the first collective that no record has reached yet.
   uint64_t next = 0;
-  /// The numbers of shipments that have started in the last call, of which
+  /// The numbers of collectives that have started in the last call, of which
   /// `numDone` are known to be done.
   Array<uint32_t> started;
   uint64_t numStarted = 0, numDone = 0;
   Array<mp_reduction_time> times;
-  /// Indexed by reduction: 1 + the number of its shipment.
-  Array<uint32_t> shipmentOf;
-  /// Only while shipments are made, indexed by reduction: true if it has
-  /// started and is not in a shipment yet.
+  /// Indexed by reduction: 1 + the number of its collective.
+  Array<uint32_t> collectiveOf;
+  /// Only while collectives are fused, indexed by reduction: true if it has
+  /// started and is not in a collective yet.
   Array<bool> isOpen;
   /// The buffers for sent and gathered elements, and for received ones.
   mp_device_address packed = 0, received = 0, tables = 0;

@@ -18,22 +18,22 @@ using namespace mp::runtime;
 namespace {
 /// Shards begin at multiples of this number of elements, which makes transfers
 /// fast.
-constexpr uint64_t partAlignment = 128;
-/// Ordered as Wire.
-constexpr const char *wireNames[] = {"f32", "bf16", "f64", "i8"};
+constexpr uint64_t shardAlignment = 128;
+/// Ordered as WireType.
+constexpr const char *wireTypeNames[] = {"f32", "bf16", "f64", "i8"};
 
-Wire getElements(int32_t type) {
-  return type == MP_FLOAT    ? Wire::F32
-         : type == MP_DOUBLE ? Wire::F64
-                             : Wire::I8;
+WireType getWireType(int32_t type) {
+  return type == MP_FLOAT    ? WireType::F32
+         : type == MP_DOUBLE ? WireType::F64
+                             : WireType::I8;
 }
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Shipments
+// Fused collectives
 //===----------------------------------------------------------------------===//
 
-/// Puts a reduction into a shipment that begins at a record.
+/// Puts a reduction into a fused collective that begins at a record.
 int32_t DeviceReductions::add(uint64_t trigger, uint32_t number) {
   const PlanView &plan = session.plan;
   const mp_plan_reduction *reductions = plan.getReductions();
@@ -46,29 +46,29 @@ int32_t DeviceReductions::add(uint64_t trigger, uint32_t number) {
            session.getAddress(places[other.condition]);
   };
   isOpen[number] = false;
-  // Shipments of the same record are the last ones.
+  // Collectives of the same record are the last ones.
   for (uint64_t index = count;
-       index-- > 0 && shipments[index].trigger == trigger;) {
-    const Shipment &shipment = shipments[index];
-    const mp_plan_reduction &first = reductions[shipment.first];
+       index-- > 0 && collectives[index].trigger == trigger;) {
+    const FusedCollective &fused = collectives[index];
+    const mp_plan_reduction &first = reductions[fused.first];
     if (first.bucket != one.bucket || first.operation != one.operation ||
         first.type != one.type || !hasSameCondition(first))
       continue;
-    shipmentOf[number] = static_cast<uint32_t>(index + 1);
+    collectiveOf[number] = static_cast<uint32_t>(index + 1);
     return MP_OK;
   }
-  Shipment &shipment = shipments[count++];
-  shipmentOf[number] = static_cast<uint32_t>(count);
-  shipment.operation = one.operation;
-  shipment.elements = shipment.wire = getElements(one.type);
+  FusedCollective &fused = collectives[count++];
+  collectiveOf[number] = static_cast<uint32_t>(count);
+  fused.operation = one.operation;
+  fused.elementType = fused.wireType = getWireType(one.type);
   bool isGradient = one.operation == MP_MEAN || one.operation == MP_SCATTER;
-  if (shipment.elements == Wire::F32 &&
+  if (fused.elementType == WireType::F32 &&
       (one.operation == MP_GATHER_BF16 || (isGradient && ranks->is_wire_bf16)))
-    shipment.wire = Wire::BF16;
-  shipment.trigger = trigger;
-  shipment.first = number;
-  void **events[] = {&shipment.ready, &shipment.needed, &shipment.resumed,
-                     &shipment.begun, &shipment.done};
+    fused.wireType = WireType::BF16;
+  fused.trigger = trigger;
+  fused.first = number;
+  void **events[] = {&fused.ready, &fused.needed, &fused.resumed, &fused.begun,
+                     &fused.done};
   for (void **event : events)
     if (int32_t code =
             check(session.driver.cuEventCreate(event, MP_CUDA_EVENT_DEFAULT),
@@ -77,7 +77,7 @@ int32_t DeviceReductions::add(uint64_t trigger, uint32_t number) {
   return MP_OK;
 }
 
-int32_t DeviceReductions::addShipments(uint64_t trigger, int32_t bucket) {
+int32_t DeviceReductions::addCollectives(uint64_t trigger, int32_t bucket) {
   for (uint32_t index = 0; index < session.plan.head->reductions.count; ++index)
     if (isOpen[index] && session.plan.getReductions()[index].bucket == bucket)
       if (int32_t code = add(trigger, index))
@@ -87,11 +87,11 @@ int32_t DeviceReductions::addShipments(uint64_t trigger, int32_t bucket) {
 
 /// A bucket begins when all of its members are ready, or without the rest if
 /// one of them is waited for.
-int32_t DeviceReductions::makeShipments() {
+int32_t DeviceReductions::fuseReductions() {
   const PlanView &plan = session.plan;
   uint64_t total = plan.head->reductions.count;
   Array<int32_t> startedOf;
-  if (!shipments.resize(total) || !shipmentOf.resize(total) ||
+  if (!collectives.resize(total) || !collectiveOf.resize(total) ||
       !isOpen.resize(total) || !started.resize(total) || !times.resize(total) ||
       !startedOf.resize(total))
     return refuseWith(MP_OUT_OF_MEMORY, "out of memory");
@@ -102,7 +102,7 @@ int32_t DeviceReductions::makeShipments() {
     const mp_plan_reduction &one = plan.getReductions()[record.kernel];
     bool isDue = record.kind == MP_RECORD_REDUCE_WAIT;
     if (!isDue) {
-      if (isOpen[record.kernel] || shipmentOf[record.kernel])
+      if (isOpen[record.kernel] || collectiveOf[record.kernel])
         return refuseWith(MP_BAD_PLAN,
                           "the plan of the model: a reduction starts twice");
       isOpen[record.kernel] = true;
@@ -113,7 +113,7 @@ int32_t DeviceReductions::makeShipments() {
       isDue = ++startedOf[first] % one.members == 0;
     }
     if (isDue)
-      if (int32_t code = addShipments(index, one.bucket))
+      if (int32_t code = addCollectives(index, one.bucket))
         return code;
   }
   return listMembers();
@@ -124,23 +124,22 @@ int32_t DeviceReductions::listMembers() {
   uint64_t total = plan.head->reductions.count;
   if (!members.resize(total))
     return refuseWith(MP_OUT_OF_MEMORY, "out of memory");
-  // Count the members of each shipment, then compute where they begin.
+  // Count the members of each collective, then compute where they begin.
   for (uint64_t index = 0; index < total; ++index)
-    if (uint32_t number = shipmentOf[index])
-      ++shipments[number - 1].end;
+    if (uint32_t number = collectiveOf[index])
+      ++collectives[number - 1].end;
   uint64_t begin = 0;
   for (uint64_t number = 0; number < count; ++number) {
-    Shipment &shipment = shipments[number];
-    shipment.begin = begin;
-    begin += shipment.end;
-    shipment.end = shipment.begin;
+    FusedCollective &fused = collectives[number];
+    fused.begin = begin;
+    begin += fused.end;
+    fused.end = fused.begin;
   }
   for (uint32_t index = 0; index < total; ++index)
-    if (uint32_t number = shipmentOf[index]) {
-      Shipment &shipment = shipments[number - 1];
-      members[shipment.end++] = index;
-      shipment.bytes +=
-          plan.getPlaces()[plan.getReductions()[index].memory].bytes;
+    if (uint32_t number = collectiveOf[index]) {
+      FusedCollective &fused = collectives[number - 1];
+      members[fused.end++] = index;
+      fused.bytes += plan.getPlaces()[plan.getReductions()[index].memory].bytes;
     }
   return MP_OK;
 }
@@ -149,17 +148,18 @@ int32_t DeviceReductions::listMembers() {
 // Launch parameters
 //===----------------------------------------------------------------------===//
 
-/// Calls `visit` for each piece with its rank, address and number of elements,
-/// and its position in the packed elements.
+/// Calls `visit` for each segment of a member with its rank, address and number
+/// of elements, and its position in the packed elements.
 template <typename Function>
-void DeviceReductions::forPieces(const Shipment &shipment, Function visit) {
+void DeviceReductions::forSegments(const FusedCollective &fused,
+                                   Function visit) {
   const PlanView &plan = session.plan;
-  uint64_t bytes = getBytes(shipment.elements);
+  uint64_t bytes = getBytes(fused.elementType);
   auto numRanks = static_cast<uint64_t>(ranks->size);
-  bool hasRanges = isOfRanges(shipment.operation);
+  bool hasRanges = isOfRanges(fused.operation);
   for (uint64_t rank = 0; rank < (hasRanges ? numRanks : 1); ++rank) {
-    uint64_t place = rank * shipment.part;
-    for (uint64_t index = shipment.begin; index < shipment.end; ++index) {
+    uint64_t place = rank * fused.shardSize;
+    for (uint64_t index = fused.begin; index < fused.end; ++index) {
       const mp_plan_place &memory =
           plan.getPlaces()[plan.getReductions()[members[index]].memory];
       uint64_t first = 0, last = memory.bytes / bytes, size = last;
@@ -175,25 +175,25 @@ void DeviceReductions::forPieces(const Shipment &shipment, Function visit) {
   }
 }
 
-uint64_t DeviceReductions::writePieces(const Shipment &shipment,
-                                       RankLaunch &launch, bool packs,
-                                       uint8_t *memory, uint64_t begin) {
+uint64_t DeviceReductions::writeSegments(const FusedCollective &fused,
+                                         RankLaunch &launch, bool packs,
+                                         uint8_t *memory, uint64_t begin) {
   launch.offset = begin;
   launch.rows = launch.longest = 0;
   auto own = static_cast<uint64_t>(ranks->rank);
-  bool scatters = shipment.operation == MP_SCATTER;
+  bool scatters = fused.operation == MP_SCATTER;
   uint64_t bytes =
-      getBytes(packs || !scatters ? shipment.wire : shipment.elements);
-  forPieces(shipment, [&](uint64_t rank, uint64_t address, uint64_t elements,
-                          uint64_t place) {
+      getBytes(packs || !scatters ? fused.wireType : fused.elementType);
+  forSegments(fused, [&](uint64_t rank, uint64_t address, uint64_t elements,
+                         uint64_t place) {
     // A gather packs only the own range and unpacks all others. A scatter
     // unpacks only the own sum, which then lies at the front.
-    if (isGather(shipment.operation) && (rank == own) != packs)
+    if (isGather(fused.operation) && (rank == own) != packs)
       return;
     if (scatters && !packs) {
       if (rank != own)
         return;
-      place -= own * shipment.part;
+      place -= own * fused.shardSize;
     }
     uint64_t there = packed + place * bytes;
     if (memory) {
@@ -209,36 +209,35 @@ uint64_t DeviceReductions::writePieces(const Shipment &shipment,
   return begin;
 }
 
-uint64_t DeviceReductions::write(Shipment &shipment, uint8_t *memory,
+uint64_t DeviceReductions::write(FusedCollective &fused, uint8_t *memory,
                                  uint64_t begin) {
-  begin = writePieces(shipment, shipment.pack, /*packs=*/true, memory, begin);
-  begin =
-      writePieces(shipment, shipment.unpack, /*packs=*/false, memory, begin);
-  shipment.add.offset = begin;
-  if (isGather(shipment.operation))
+  begin = writeSegments(fused, fused.pack, /*packs=*/true, memory, begin);
+  begin = writeSegments(fused, fused.unpack, /*packs=*/false, memory, begin);
+  fused.add.offset = begin;
+  if (isGather(fused.operation))
     return begin;
-  shipment.add.rows = 1;
-  shipment.add.longest = shipment.part;
+  fused.add.rows = 1;
+  fused.add.longest = fused.shardSize;
   auto own = static_cast<uint64_t>(ranks->rank);
-  bool scatters = shipment.operation == MP_SCATTER;
+  bool scatters = fused.operation == MP_SCATTER;
   mp_rank_parts parts = {};
   parts.from = received;
-  parts.to =
-      packed + (scatters ? 0 : own * shipment.part * getBytes(shipment.wire));
-  parts.count = parts.stride = shipment.part;
+  parts.to = packed +
+             (scatters ? 0 : own * fused.shardSize * getBytes(fused.wireType));
+  parts.count = parts.stride = fused.shardSize;
   parts.ranks = static_cast<uint64_t>(ranks->size);
-  parts.divides = shipment.operation != MP_SUM;
+  parts.divides = fused.operation != MP_SUM;
   if (memory)
     std::memcpy(memory + begin, &parts, sizeof(parts));
   return begin + sizeof(parts);
 }
 
 int32_t DeviceReductions::findKernel(RankLaunch &launch, const char *work,
-                                     Wire from, Wire to) {
+                                     WireType from, WireType to) {
   char name[32];
   std::snprintf(name, sizeof(name), "mp_%s_%s_%s", work,
-                wireNames[static_cast<int>(from)],
-                wireNames[static_cast<int>(to)]);
+                wireTypeNames[static_cast<int>(from)],
+                wireTypeNames[static_cast<int>(to)]);
   const PlanView &plan = session.plan;
   for (uint64_t index = 0; index < plan.head->kernels.count; ++index) {
     const mp_plan_kernel &kernel = plan.getKernels()[index];
@@ -269,47 +268,48 @@ int32_t DeviceReductions::allocate(mp_device_address &address, uint64_t bytes,
 
 /// Sets the size of a rank's shard: the longest one for ranges, else an equal
 /// share.
-void DeviceReductions::setPart(Shipment &shipment) {
+void DeviceReductions::setShardSize(FusedCollective &fused) {
   auto numRanks = static_cast<uint64_t>(ranks->size);
-  uint64_t part = 0;
-  forPieces(shipment,
-            [&](uint64_t, uint64_t, uint64_t elements, uint64_t place) {
-              if (part < place + elements)
-                part = place + elements;
-            });
-  if (!isOfRanges(shipment.operation))
-    part = (part + numRanks - 1) / numRanks;
-  shipment.part = (part + partAlignment - 1) / partAlignment * partAlignment;
+  uint64_t shardSize = 0;
+  forSegments(fused,
+              [&](uint64_t, uint64_t, uint64_t elements, uint64_t place) {
+                if (shardSize < place + elements)
+                  shardSize = place + elements;
+              });
+  if (!isOfRanges(fused.operation))
+    shardSize = (shardSize + numRanks - 1) / numRanks;
+  fused.shardSize =
+      (shardSize + shardAlignment - 1) / shardAlignment * shardAlignment;
 }
 
-int32_t DeviceReductions::findKernels(Shipment &shipment) {
-  Wire elements = shipment.elements, wire = shipment.wire;
+int32_t DeviceReductions::findKernels(FusedCollective &fused) {
+  WireType elementType = fused.elementType, wireType = fused.wireType;
   // Scattered sums stay where they are added up, so they keep their exact type.
-  Wire sums = shipment.operation == MP_SCATTER ? elements : wire;
-  if (int32_t code = findKernel(shipment.pack, "copy", elements, wire))
+  WireType sums = fused.operation == MP_SCATTER ? elementType : wireType;
+  if (int32_t code = findKernel(fused.pack, "copy", elementType, wireType))
     return code;
-  if (int32_t code = findKernel(shipment.unpack, "copy", sums, elements))
+  if (int32_t code = findKernel(fused.unpack, "copy", sums, elementType))
     return code;
-  return isGather(shipment.operation)
+  return isGather(fused.operation)
              ? MP_OK
-             : findKernel(shipment.add, "add", wire, sums);
+             : findKernel(fused.add, "add", wireType, sums);
 }
 
 int32_t DeviceReductions::makeTables() {
   auto numRanks = static_cast<uint64_t>(ranks->size);
   uint64_t most = 0, bytes = 0;
   for (uint64_t index = 0; index < count; ++index) {
-    Shipment &shipment = shipments[index];
-    setPart(shipment);
-    uint64_t size = numRanks * shipment.part * getBytes(shipment.wire);
-    uint64_t sums = shipment.part * getBytes(shipment.elements);
+    FusedCollective &fused = collectives[index];
+    setShardSize(fused);
+    uint64_t size = numRanks * fused.shardSize * getBytes(fused.wireType);
+    uint64_t sums = fused.shardSize * getBytes(fused.elementType);
     if (size < sums)
       size = sums;
     if (most < size)
       most = size;
-    if (int32_t code = findKernels(shipment))
+    if (int32_t code = findKernels(fused))
       return code;
-    bytes = write(shipment, nullptr, bytes);
+    bytes = write(fused, nullptr, bytes);
   }
   if (int32_t code = allocate(packed, most, "what ranks send"))
     return code;
@@ -321,7 +321,7 @@ int32_t DeviceReductions::makeTables() {
     return refuseWith(MP_OUT_OF_MEMORY, "out of memory");
   uint64_t begin = 0;
   for (uint64_t index = 0; index < count; ++index)
-    begin = write(shipments[index], written.get(), begin);
+    begin = write(collectives[index], written.get(), begin);
   if (!bytes)
     return MP_OK;
   if (int32_t code = check(session.driver.cuMemcpyHtoDAsync_v2(
@@ -349,7 +349,7 @@ int32_t DeviceReductions::prepare(const mp_device_ranks *given) {
     code = check(driver.cuEventCreate(&beginning, MP_CUDA_EVENT_DEFAULT),
                  "cuEventCreate");
   if (!code)
-    code = makeShipments();
+    code = fuseReductions();
   if (!code)
     code = makeTables();
   // Frees what has been created before the failure.
@@ -371,7 +371,7 @@ void DeviceReductions::destroy() {
   session.bytes -= ownBytes;
   ownBytes = 0;
   for (uint64_t index = 0; index < count; ++index) {
-    const Shipment &one = shipments[index];
+    const FusedCollective &one = collectives[index];
     void *events[] = {one.ready, one.needed, one.resumed, one.begun, one.done};
     for (void *event : events)
       if (event)

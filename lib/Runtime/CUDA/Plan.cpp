@@ -20,7 +20,7 @@ using namespace mp::runtime;
 namespace {
 
 /// Sums of a few sizes below this bound do not overflow.
-constexpr uint64_t mostBytes = uint64_t(1) << 56;
+constexpr uint64_t maxBytes = uint64_t(1) << 56;
 
 class Checker {
 public:
@@ -57,7 +57,7 @@ const char *Checker::checkHead() const {
   if (size < sizeof(mp_plan) ||
       reinterpret_cast<uintptr_t>(plan.head) % alignof(mp_plan) != 0 ||
       plan.head->magic != MP_PLAN_MAGIC)
-    return "it is no plan";
+    return "it is not a plan";
   const mp_plan &head = *plan.head;
   if (head.version != MP_PLAN_VERSION)
     return "it is of another version";
@@ -87,7 +87,7 @@ const char *Checker::checkHead() const {
 const char *Checker::checkBuffers() const {
   const mp_plan &head = *plan.head;
   uint64_t total = head.arena_bytes;
-  if (total >= mostBytes)
+  if (total >= maxBytes)
     return "the arena is too big";
   struct {
     const mp_plan_buffer *buffers;
@@ -99,7 +99,7 @@ const char *Checker::checkBuffers() const {
   for (auto &list : lists)
     for (uint64_t index = 0; index < list.count; ++index) {
       const mp_plan_buffer &buffer = list.buffers[index];
-      if (buffer.bytes >= mostBytes || (total += buffer.bytes) >= mostBytes)
+      if (buffer.bytes >= maxBytes || (total += buffer.bytes) >= maxBytes)
         return "a buffer is too big";
       if (!isText(buffer.name))
         return "a text is not in it";
@@ -179,10 +179,10 @@ const char *Checker::checkLaunch(const mp_plan_record &record) const {
     return "a launch has not the parameters of its kernel";
   uint64_t threads = 1;
   for (int axis = 0; axis < 3; ++axis) {
-    uint64_t mostBlocks = axis == 0 ? INT32_MAX : 65535;
-    uint64_t mostThreads = axis == 2 ? 64 : MP_PLAN_MAX_THREADS;
-    if (!record.grid[axis] || record.grid[axis] > mostBlocks ||
-        !record.block[axis] || record.block[axis] > mostThreads)
+    uint64_t maxBlocks = axis == 0 ? INT32_MAX : 65535;
+    uint64_t maxThreads = axis == 2 ? 64 : MP_PLAN_MAX_THREADS;
+    if (!record.grid[axis] || record.grid[axis] > maxBlocks ||
+        !record.block[axis] || record.block[axis] > maxThreads)
       return "a launch has a size of grid or block that devices have not";
     threads *= record.block[axis];
   }
@@ -241,7 +241,7 @@ const char *Checker::checkRecord(const mp_plan_record &record) const {
   if (record.kind == MP_RECORD_LAUNCH)
     return checkLaunch(record);
   if (record.when_set)
-    return "a record for states that are set is no launch";
+    return "a record for states that are set is not a launch";
   if (record.kind == MP_RECORD_COPY)
     return checkCopy(record);
   if (isReduction(record))

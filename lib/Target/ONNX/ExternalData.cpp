@@ -91,7 +91,7 @@ Expected<Descriptor> ExternalData::open(StringRef name) {
   }
   ErrorOr<Descriptor> file = folder->openFile(name);
   if (!file && file.getError() == std::errc::too_many_symbolic_link_levels)
-    return openLinked(name, "is behind a symbolic link");
+    return openLinked(name, "is reached by a symbolic link");
   if (!file)
     return fail(name, file.getError().message());
   struct stat status;
@@ -112,7 +112,7 @@ Expected<std::shared_ptr<MemoryBuffer>> ExternalData::getFile(StringRef name) {
   if (::fstat(file->get(), &status))
     return fail(name, "cannot be examined");
   if (!S_ISREG(status.st_mode))
-    return fail(name, "is no regular file");
+    return fail(name, "is not a regular file");
   auto content = mapFile(*file, status, name);
   if (!content)
     return fail(name, content.getError().message());
@@ -143,7 +143,7 @@ static Expected<Place> getPlace(const ::onnx::TensorProto &tensor) {
     if ((key == "offset" && value.getAsInteger(10, place.offset)) ||
         (key == "length" && value.getAsInteger(10, *place.length)))
       return createStringError("external data: " + key + " '" + value +
-                               "' is no size in bytes");
+                               "' is not a size in bytes");
   }
   return place;
 }

@@ -178,7 +178,7 @@ static std::string whyRefused(const Proto &attribute,
       llvm::any_of(numbers, [](int64_t number) { return number <= 0; }))
     return "attribute '" + schema.name + "' is not positive";
   if (name == "equation" && !isEquation(attribute.s()))
-    return "attribute 'equation' is no equation";
+    return "attribute 'equation' is not an equation";
   if (name == "scales" && !areInRange(attribute.floats()))
     return "attribute '" + schema.name + "' is out of range";
   return "";

@@ -278,7 +278,7 @@ LogicalResult attrToProto(DictionaryAttr fields, pb::Message &message,
       if (!bytes ||
           !decoder.reflection.MutableUnknownFields(&message)->ParseFromArray(
               bytes.data(), int(bytes.size())))
-        return emitError() << "'" << unknownKey << "' is no protobuf data";
+        return emitError() << "'" << unknownKey << "' is not protobuf data";
       continue;
     }
     const Field *field = descriptor->FindFieldByName(entry.getName().str());

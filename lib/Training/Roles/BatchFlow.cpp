@@ -8,7 +8,7 @@
 #include "BatchFlow.h"
 
 #include "ConstantContents.h"
-#include "WeightSlots.h"
+#include "WeightOperandRoles.h"
 
 #include "mp-opt/Autodiff/Autodiff.h"
 

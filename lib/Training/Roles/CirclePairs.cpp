@@ -51,7 +51,7 @@ static bool mayBeCircle(const FloatElements &elements) {
 }
 
 static bool pairsUp(ArrayRef<double> squares, double sum, double tolerance) {
-  constexpr int64_t leastPairs = 4, leastAngles = 2;
+  constexpr int64_t minPairs = 4, minAngles = 2;
   int64_t pairs = 0, angles = 0;
   double last = 0;
   size_t low = 0, high = squares.size();
@@ -72,7 +72,7 @@ static bool pairsUp(ArrayRef<double> squares, double sum, double tolerance) {
       return false;
     }
   }
-  return pairs >= leastPairs && angles >= leastAngles &&
+  return pairs >= minPairs && angles >= minAngles &&
          pairs * 32 >= int64_t(squares.size());
 }
 

@@ -206,11 +206,11 @@ static bool repeatsFilter(const FloatElements &elements) {
   if (shape.size() < 3 || shape[0] < 2)
     return false;
   int64_t filter = elements.size() / shape[0];
-  int64_t taps = filter / shape[1];
-  if (taps < 2)
+  int64_t positions = filter / shape[1];
+  if (positions < 2)
     return false;
   if (std::optional<double> uniform = elements.getUniform())
-    return std::fabs(*uniform * taps - 1) < 1e-5;
+    return std::fabs(*uniform * positions - 1) < 1e-5;
   for (int64_t index = filter; index < elements.size(); ++index)
     if (elements[index] != elements[index - filter])
       return false;

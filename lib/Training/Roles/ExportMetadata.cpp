@@ -127,7 +127,7 @@ FailureOr<llvm::StringMap<std::string>> findNextBuffers(GraphOp graph) {
       if (!next || !next.getDefiningOp() || !isNode(next.getDefiningOp()))
         return graph.emitError()
                << "metadata '" << key << "': '" << name << "' for the buffer '"
-               << buffer.str() << "' is no value that a node computes"
+               << buffer.str() << "' is not a value that a node computes"
                << (next ? "" : suggestNearest(name, values.keys()));
       if (old && !mayHold(old, next))
         return graph.emitError()

@@ -194,18 +194,18 @@ void RoleFinder::follow(OpOperand &use, Step from, const RoleRules &rules,
   if (!isNode(op) || llvm::none_of(op->getResults(), carriesWeights))
     return;
   unsigned index = use.getOperandNumber();
-  WeightSlot slot = getWeightSlot(op, index);
-  bool isElementwise =
-      slot == WeightSlot::Summand || slot == WeightSlot::Factor;
+  WeightOperandRole operandRole = getWeightOperandRole(op, index);
+  bool isElementwise = operandRole == WeightOperandRole::Summand ||
+                       operandRole == WeightOperandRole::Factor;
   // Operands that are not elements of the result end here, such as the scale of
   // a rounding.
-  bool isPassed = index == 0 || slot != WeightSlot::None;
+  bool isPassed = index == 0 || operandRole != WeightOperandRole::None;
   // A number among constants is part of their formula.
   bool isNumber = isElementwise && rules.isSingle() && op->getNumOperands() > 1;
-  if (isPassed && !isNumber && slot != WeightSlot::Statistic &&
+  if (isPassed && !isNumber && operandRole != WeightOperandRole::Statistic &&
       meetsConstants(use)) {
     auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-    isSummedUp |= slot == WeightSlot::Product && type &&
+    isSummedUp |= operandRole == WeightOperandRole::Product && type &&
                   type.hasStaticShape() && type.getNumElements() == 1;
     from.isPeriodic |= isStandardOp(op, "Sin") || isStandardOp(op, "Cos");
     for (Value result : op->getResults())
@@ -347,9 +347,9 @@ Value findWeightBefore(Operation *node) {
     Operation *next = nullptr;
     for (auto [index, operand] : llvm::enumerate(node->getOperands())) {
       Value constant = findConstant(operand);
-      WeightSlot slot = getWeightSlot(node, index);
-      if (constant &&
-          (slot == WeightSlot::Product || slot == WeightSlot::Weight))
+      WeightOperandRole operandRole = getWeightOperandRole(node, index);
+      if (constant && (operandRole == WeightOperandRole::Product ||
+                       operandRole == WeightOperandRole::Weight))
         return constant;
       if (!next && !constant && isDifferentiable(operand))
         next = operand.getDefiningOp();

@@ -107,10 +107,11 @@ static bool isProduct(Value value) {
     Operation *definer = value.getDefiningOp();
     if (!definer || !definer->getNumOperands())
       return false;
-    WeightSlot slot = getWeightSlot(definer, 1);
-    if (slot == WeightSlot::Product || slot == WeightSlot::Weight)
+    WeightOperandRole operandRole = getWeightOperandRole(definer, 1);
+    if (operandRole == WeightOperandRole::Product ||
+        operandRole == WeightOperandRole::Weight)
       return true;
-    if (slot != WeightSlot::None || !isRearranged(definer))
+    if (operandRole != WeightOperandRole::None || !isRearranged(definer))
       return false;
     value = definer->getOperand(0);
   }
@@ -141,17 +142,18 @@ ParameterUse RoleRules::takeUnlessFixed(ContentUse use,
   return isDoubtful ? doubtfulNone(fixed) : none(fixed);
 }
 
-ParameterUse RoleRules::refuse(const Twine &reason, WeightSlot slot) const {
+ParameterUse RoleRules::refuse(const Twine &reason,
+                               WeightOperandRole operandRole) const {
   if (!isParameter)
     return none(reason);
-  switch (slot) {
-  case WeightSlot::Factor:
+  switch (operandRole) {
+  case WeightOperandRole::Factor:
     return take(ParameterRole::Scale);
-  case WeightSlot::Part:
+  case WeightOperandRole::Part:
     return take(ParameterRole::Token);
-  case WeightSlot::State:
+  case WeightOperandRole::State:
     return take(ParameterRole::State);
-  case WeightSlot::Product:
+  case WeightOperandRole::Product:
     return take(ParameterRole::Weight);
   default:
     return take(ParameterRole::Bias);
@@ -162,11 +164,12 @@ ParameterUse RoleRules::judgeProduct(const ParameterSite &site) const {
   Value other = getOther(site);
   bool isOuter = isOuterProduct(site.node, site.operand);
   if (isOuter && other && flow.get(other) == BatchFlow::Index)
-    return refuse("a factor of positions", WeightSlot::Product);
+    return refuse("a factor of positions", WeightOperandRole::Product);
   bool isPlain = isOuter || (other && flow.get(other) == BatchFlow::Index);
   Waves waves = findWaves(site.node->getResult(0));
   if (isPlain && waves)
-    return refuse("frequencies of sines and cosines", WeightSlot::Product);
+    return refuse("frequencies of sines and cosines",
+                  WeightOperandRole::Product);
   if (uniform && *uniform == 1 && elements->size() > 1 && isGenerated)
     return none("ones that sum");
   ParameterUse use =
@@ -179,20 +182,21 @@ ParameterUse RoleRules::judgeProduct(const ParameterSite &site) const {
 /// A number is a weight only if its author has named it and its value does not
 /// belong to a formula.
 ParameterUse RoleRules::judgeSingle(const ParameterSite &site,
-                                    WeightSlot slot) const {
+                                    WeightOperandRole operandRole) const {
   double number = (*elements)[0];
   Value other = getOther(site);
   bool isData =
       other && flow.get(other) == BatchFlow::Data && !flow.isRaw(other);
-  if (slot == WeightSlot::Summand && isData && elements->getShape().size() &&
-      hasOneColumn(site.node) && isProduct(other))
+  if (operandRole == WeightOperandRole::Summand && isData &&
+      elements->getShape().size() && hasOneColumn(site.node) &&
+      isProduct(other))
     return take(ParameterRole::Bias);
   if (isGenerated || !isa<InitializerOp>(constant) || !isData)
     return none("a number");
   if (isParameter)
     return take(ParameterRole::Scale);
-  bool isFirst = slot == WeightSlot::Factor && isStandardOp(site.node, "Mul") &&
-                 (number == 0 || number == 1);
+  bool isFirst = operandRole == WeightOperandRole::Factor &&
+                 isStandardOp(site.node, "Mul") && (number == 0 || number == 1);
   // torch's exporters name parameters and buffers only.
   bool isFormula =
       isTorchExport(constant) ? isFormulaNumber(number) : isPlainNumber(number);
@@ -205,8 +209,8 @@ ParameterUse RoleRules::judgeSingle(const ParameterSite &site,
 
 /// Judges initial values of weights, or a constant that was written out.
 ParameterUse RoleRules::judgeUniform(const ParameterSite &site,
-                                     WeightSlot slot) const {
-  bool isScale = slot == WeightSlot::Factor;
+                                     WeightOperandRole operandRole) const {
+  bool isScale = operandRole == WeightOperandRole::Factor;
   Value other = getOther(site);
   bool isChannel = hasOneAxis(elements->getShape());
   bool isClear =
@@ -225,18 +229,18 @@ ParameterUse RoleRules::judgeUniform(const ParameterSite &site,
 }
 
 ParameterUse RoleRules::judgeElementwise(const ParameterSite &site,
-                                         WeightSlot slot) const {
+                                         WeightOperandRole operandRole) const {
   Value other = getOther(site);
   if (!other || flow.get(other) != BatchFlow::Data)
     return refuse("it meets no activation, only positions, masks or counts",
-                  slot);
+                  operandRole);
   if (!elements)
     return take(ParameterRole::Bias, /*isDoubtful=*/true);
   if (elements->size() == 1)
-    return judgeSingle(site, slot);
-  if (!isProduct(other) && slot != WeightSlot::Choice &&
+    return judgeSingle(site, operandRole);
+  if (!isProduct(other) && operandRole != WeightOperandRole::Choice &&
       findWaves(site.node->getResult(0)))
-    return refuse("frequencies of sines and cosines", slot);
+    return refuse("frequencies of sines and cosines", operandRole);
   StringRef fixed = describeFixedContents(*elements, ContentUse::Elementwise);
   if (!fixed.empty())
     return takeUnlessFixed(ContentUse::Elementwise, ParameterRole::Bias);
@@ -245,17 +249,17 @@ ParameterUse RoleRules::judgeElementwise(const ParameterSite &site,
                            elements->size() == 3;
   if (flow.isRaw(other) && isStandardization &&
       hasOneAxis(elements->getShape())) {
-    ParameterUse use = refuse("it standardizes an input", slot);
+    ParameterUse use = refuse("it standardizes an input", operandRole);
     // Zeros and ones standardize nothing: they may be initial values.
     use.isDoubtful = uniform && !isGenerated;
     return use;
   }
-  if (slot == WeightSlot::Choice)
+  if (operandRole == WeightOperandRole::Choice)
     return uniform && isGenerated ? none("equal elements")
                                   : take(ParameterRole::Token, bool(uniform));
   if (uniform)
-    return judgeUniform(site, slot);
-  if (slot == WeightSlot::Factor)
+    return judgeUniform(site, operandRole);
+  if (operandRole == WeightOperandRole::Factor)
     return take(ParameterRole::Scale);
   return take(hasOneAxis(elements->getShape()) ? ParameterRole::Bias
                                                : ParameterRole::Position);
@@ -263,8 +267,9 @@ ParameterUse RoleRules::judgeElementwise(const ParameterSite &site,
 
 /// Normalizations require a scale and a bias; an exporter writes ones and zeros
 /// if the model has none, or multiplies later.
-ParameterUse RoleRules::judgeSlot(const ParameterSite &site, ParameterRole role,
-                                  double neutral) const {
+ParameterUse RoleRules::judgeBiasOrScale(const ParameterSite &site,
+                                         ParameterRole role,
+                                         double neutral) const {
   bool isNeutral = uniform && *uniform == neutral && isGenerated;
   if (isNeutral && getOpType(site.node).contains("Norm"))
     return none("equal elements");
@@ -273,7 +278,7 @@ ParameterUse RoleRules::judgeSlot(const ParameterSite &site, ParameterRole role,
 
 ParameterUse RoleRules::judgeState() const {
   if (uniform && (*uniform == 0 || isGenerated))
-    return refuse("a first state of equal elements", WeightSlot::State);
+    return refuse("a first state of equal elements", WeightOperandRole::State);
   return takeUnlessFixed(ContentUse::Elementwise, ParameterRole::State);
 }
 
@@ -311,7 +316,7 @@ ParameterUse RoleRules::judgeTable(const ParameterSite &site) const {
 /// Judges a part of a longer sequence: a class token, registers; or padding.
 ParameterUse RoleRules::judgePart() const {
   if (isSingle())
-    return refuse("a number", WeightSlot::Part);
+    return refuse("a number", WeightOperandRole::Part);
   // Exporters keep parameters in the main graph; constants of a branch only
   // fill rows.
   bool isInside = !isa<GraphOp>(constant->getParentOp());
@@ -324,11 +329,11 @@ ParameterUse RoleRules::judgePart() const {
 }
 
 ParameterUse RoleRules::judge(const ParameterSite &site) const {
-  WeightSlot slot = getWeightSlot(site.node, site.operand);
-  if (slot == WeightSlot::Statistic)
+  WeightOperandRole operandRole = getWeightOperandRole(site.node, site.operand);
+  if (operandRole == WeightOperandRole::Statistic)
     return none("a running statistic");
   if (site.isPeriodic)
-    return refuse("sines or cosines are made of it", slot);
+    return refuse("sines or cosines are made of it", operandRole);
   // If a layer has no bias, an exporter writes zeros.
   auto type =
       dyn_cast<RankedTensorType>(site.node->getOperand(site.operand).getType());
@@ -336,29 +341,29 @@ ParameterUse RoleRules::judge(const ParameterSite &site) const {
       !type || !type.hasStaticShape() || type.getNumElements() > 1;
   if (isSingle() && isGenerated && isRepeated)
     return none("a number, repeated");
-  switch (slot) {
-  case WeightSlot::Weight:
+  switch (operandRole) {
+  case WeightOperandRole::Weight:
     return takeUnlessFixed(isConvolution(site.node) ? ContentUse::Convolution
                                                     : ContentUse::Product,
                            ParameterRole::Weight);
-  case WeightSlot::Bias:
-    return judgeSlot(site, ParameterRole::Bias, 0);
-  case WeightSlot::Scale:
-    return judgeSlot(site, ParameterRole::Scale, 1);
-  case WeightSlot::State:
+  case WeightOperandRole::Bias:
+    return judgeBiasOrScale(site, ParameterRole::Bias, 0);
+  case WeightOperandRole::Scale:
+    return judgeBiasOrScale(site, ParameterRole::Scale, 1);
+  case WeightOperandRole::State:
     return judgeState();
-  case WeightSlot::Product:
+  case WeightOperandRole::Product:
     return judgeProduct(site);
-  case WeightSlot::Table:
+  case WeightOperandRole::Table:
     if (uniform && isGenerated && *uniform != 0)
       return none("equal elements");
     return judgeTable(site);
-  case WeightSlot::Part:
+  case WeightOperandRole::Part:
     return judgePart();
-  case WeightSlot::Summand:
-  case WeightSlot::Factor:
-  case WeightSlot::Choice:
-    return judgeElementwise(site, slot);
+  case WeightOperandRole::Summand:
+  case WeightOperandRole::Factor:
+  case WeightOperandRole::Choice:
+    return judgeElementwise(site, operandRole);
   default:
     break;
   }

@@ -10,7 +10,7 @@
 
 #include "BatchFlow.h"
 #include "ConstantContents.h"
-#include "WeightSlots.h"
+#include "WeightOperandRoles.h"
 
 #include "mp-opt/Training/ParameterRoles.h"
 
@@ -38,18 +38,21 @@ public:
 private:
   ParameterUse judgeProduct(const ParameterSite &site) const;
   ParameterUse judgeElementwise(const ParameterSite &site,
-                                WeightSlot slot) const;
-  ParameterUse judgeSingle(const ParameterSite &site, WeightSlot slot) const;
-  ParameterUse judgeUniform(const ParameterSite &site, WeightSlot slot) const;
-  ParameterUse judgeSlot(const ParameterSite &site, ParameterRole role,
-                         double neutral) const;
+                                WeightOperandRole operandRole) const;
+  ParameterUse judgeSingle(const ParameterSite &site,
+                           WeightOperandRole operandRole) const;
+  ParameterUse judgeUniform(const ParameterSite &site,
+                            WeightOperandRole operandRole) const;
+  ParameterUse judgeBiasOrScale(const ParameterSite &site, ParameterRole role,
+                                double neutral) const;
   ParameterUse judgeState() const;
   ParameterUse judgeTable(const ParameterSite &site) const;
   ParameterUse judgePart() const;
   ParameterUse takeUnlessFixed(ContentUse use, ParameterRole role) const;
   /// Refuses the role of a parameter for a reason that an exporter's statement
   /// outweighs.
-  ParameterUse refuse(const llvm::Twine &reason, WeightSlot slot) const;
+  ParameterUse refuse(const llvm::Twine &reason,
+                      WeightOperandRole operandRole) const;
   /// The operand, other than the site's, that depends most on the batch.
   mlir::Value getOther(const ParameterSite &site) const;
 

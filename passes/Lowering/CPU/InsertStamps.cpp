@@ -7,7 +7,7 @@
 
 #include "Lowering/Passes.h"
 
-#include "mp-opt/Codegen/CPU/Stamps.h"
+#include "mp-opt/Codegen/CPU/Timestamps.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
@@ -19,7 +19,7 @@ namespace {
 struct InsertStamps : public impl::InsertStampsBase<InsertStamps> {
   using InsertStampsBase::InsertStampsBase;
 
-  void runOnOperation() override { insertStamps(getOperation()); }
+  void runOnOperation() override { insertTimestamps(getOperation()); }
 };
 } // namespace
 } // namespace mp

@@ -1,4 +1,4 @@
-//===- FreeEarly.cpp - Memory is freed behind its last use ----------------===//
+//===- FreeEarly.cpp - Memory is freed after its last use -----------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -256,7 +256,7 @@ static void copyPart(Slice slice, Value buffer) {
   memref::CopyOp::create(b, slice.getLoc(), source, getView(b, slice, buffer));
 }
 
-/// Gives the part memory in front of `place`.
+/// Gives the part memory, with a view created before `place`.
 static void placePart(Slice slice, Operation *place, Value buffer) {
   OpBuilder b(place);
   Value view = getView(b, slice, buffer);

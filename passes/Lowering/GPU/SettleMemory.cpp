@@ -1,4 +1,4 @@
-//===- SettleMemory.cpp - Loops that hand on memory -----------------------===//
+//===- SettleMemory.cpp - Loops that carry memory -------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,7 @@
 
 #include "Lowering/Passes.h"
 
-#include "mp-opt/Codegen/GPU/SettleMemory.h"
+#include "mp-opt/Codegen/GPU/MaterializeMemory.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -19,7 +19,7 @@ namespace {
 struct SettleMemory : public impl::SettleMemoryBase<SettleMemory> {
   using SettleMemoryBase::SettleMemoryBase;
 
-  void runOnOperation() override { settleMemory(getOperation()); }
+  void runOnOperation() override { materializeMemory(getOperation()); }
 };
 } // namespace
 } // namespace mp

@@ -7,7 +7,7 @@
 
 #include "Lowering/Passes.h"
 
-#include "mp-opt/Codegen/GPU/ShadowWeights.h"
+#include "mp-opt/Codegen/GPU/WorkingCopies.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,7 +22,7 @@ namespace {
 struct ShadowWeights : public impl::ShadowWeightsBase<ShadowWeights> {
   using ShadowWeightsBase::ShadowWeightsBase;
 
-  void runOnOperation() override { shadowWeights(getOperation()); }
+  void runOnOperation() override { addWorkingCopies(getOperation()); }
 };
 } // namespace
 } // namespace mp

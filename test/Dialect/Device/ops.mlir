@@ -27,12 +27,12 @@ func.func @main(%a: memref<8xf32>) {
   device.launch @kernels::@add grid [2, 1, 1] block [32, 1, 1] shared 4096 (%a, %c) : memref<8xf32>, memref<8xi64>
   // CHECK: (%{{.*}}, %[[C]]) {work = [#device.work<kind = map, read = 32, operations = 8>, #device.work<kind = update, read = 1, written = 2, tensor = 3, fma = 4, operations = 5, doubles = 6>]} : memref<8xf32>, memref<8xi64>
   device.launch @kernels::@add grid [1, 1, 1] block [32, 1, 1] (%a, %c) {work = [#device.work<kind = map, read = 32, written = 0, operations = 8>, #device.work<kind = update, read = 1, written = 2, tensor = 3, fma = 4, operations = 5, doubles = 6>]} : memref<8xf32>, memref<8xi64>
-  // CHECK: %[[SHADOW:.*]] = device.shadow %{{.*}} : memref<8xf32> as memref<8xbf16>
-  %shadow = device.shadow %a : memref<8xf32> as memref<8xbf16>
+  // CHECK: %[[COPY:.*]] = device.shadow %{{.*}} : memref<8xf32> as memref<8xbf16>
+  %copy = device.shadow %a : memref<8xf32> as memref<8xbf16>
   // CHECK: device.group "map" attributes {when_set} {
   device.group "map" attributes {when_set} {
     %y = arith.constant 1.0 : bf16
-    linalg.fill ins(%y : bf16) outs(%shadow : memref<8xbf16>)
+    linalg.fill ins(%y : bf16) outs(%copy : memref<8xbf16>)
   }
   // CHECK: (%{{.*}}, %[[C]]) {when_set} : memref<8xf32>, memref<8xi64>
   device.launch @kernels::@add grid [1, 1, 1] block [32, 1, 1] (%a, %c) {when_set} : memref<8xf32>, memref<8xi64>

@@ -104,7 +104,7 @@ onnx.graph {
 
 onnx.graph {
 ^bb0(%x: tensor<4xf32>):
-  // expected-error @below {{'mp.clas' is no attribute of the mp dialect}}
+  // expected-error @below {{'mp.clas' is not an attribute of the mp dialect}}
   %0 = "onnx.Relu"(%x) {mp.clas = #mp.class<deny>} : (tensor<4xf32>) -> tensor<4xf32>
   onnx.yield %0 : tensor<4xf32>
 }

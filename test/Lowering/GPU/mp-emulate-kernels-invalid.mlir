@@ -94,7 +94,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   llvm.mlir.global internal @row() {addr_space = 3 : i32} : f32
   llvm.func @inner() {
-    // expected-error @below {{found shared variable 'row' in 'inner', which is no kernel}}
+    // expected-error @below {{found shared variable 'row' in 'inner', which is not a kernel}}
     %0 = llvm.mlir.addressof @row : !llvm.ptr<3>
     llvm.return
   }

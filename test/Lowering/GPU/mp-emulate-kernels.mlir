@@ -1,7 +1,7 @@
 // RUN: mp-opt %s --split-input-file --mp-emulate-kernels | FileCheck %s
 // RUN: mp-opt %s --split-input-file --mp-emulate-kernels=check-races | FileCheck %s --check-prefix=RACES
 
-// A map has no meetings: its threads are a loop.
+// The threads of a map do not wait for each other: they are a loop.
 
 // CHECK-NOT: gpu.module
 // CHECK-LABEL: func.func @main
@@ -202,8 +202,8 @@ gpu.module @kernels {
 
 // -----
 
-// A kernel meets where a function does that it calls; a name that is taken gets
-// another one, the table says the first.
+// Threads of a kernel synchronize if those of a function that it calls do. A
+// name that is taken gets another one; the table has the first name.
 
 llvm.func @helper() {
   llvm.return

@@ -38,11 +38,11 @@ PTXAS_VENV = os.environ.get("PTXAS_VENV", "~/.cache/mp-opt/venv-ptxas")
 # Common to all: 65536 registers, allocated to warps in units of 8 per thread;
 # 32 blocks; 1 KiB of shared memory reserved for each block.
 CHIPS = {"sm_80": (164 * 1024, 64), "sm_90a": (228 * 1024, 64)}
-REGISTERS, UNIT, MOST_BLOCKS, RESERVED = 65536, 8, 32, 1024
+REGISTERS, UNIT, MAX_BLOCKS, RESERVED = 65536, 8, 32, 1024
 
 # Tiles choose themselves (Strategy.cpp) as if a multiprocessor had always
 # another warp to go on with: two for each of its four parts.
-LEAST_WARPS = 8
+MIN_WARPS = 8
 
 # Large products: large tiles, of tensor cores and of threads.
 PRODUCTS = """
@@ -154,7 +154,7 @@ class Kernel:
             REGISTERS // (unit * 32) // warps,
             shared // own,
             most // warps,
-            MOST_BLOCKS,
+            MAX_BLOCKS,
         )
         self.warps[chip] = blocks * warps
 
@@ -322,12 +322,12 @@ def test_table(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_least_warps(name):
+def test_min_warps(name):
     few = [
         f"{kernel.key}: {warps} warps at a time on {chip}"
         for kernel in kernels_of(name)
         for chip, warps in kernel.warps.items()
-        if warps < LEAST_WARPS
+        if warps < MIN_WARPS
     ]
     assert not few, "\n".join(few)
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What kernels are tested and measured with: the stock passes and ours, without
-// what lies in front of kernels.
+// The tool that tests and measures kernels: it has the stock passes and ours,
+// without those that run before the passes for kernels.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels for AMD's GPUs on the processor, for amd_kernels.py: threads of a block
-// take turns, and change places where they wait for each other. Which lane of a
-// product holds which elements is read off what AMD has published ("AMD matrix
-// cores"; "How to accelerate AI applications on RDNA 3 using WMMA"), and not off
-// the code that makes kernels.
+// Kernels for AMD's GPUs on the processor, for amd_kernels.py: threads of a
+// block take turns, and change places where they wait for each other. Which
+// lane of a product holds which elements is read off what AMD has published
+// ("AMD matrix cores"; "How to accelerate AI applications on RDNA 3 using
+// WMMA"), and not off the code that makes kernels.
 
 #include <setjmp.h>
 #include <stdint.h>
@@ -24,16 +24,18 @@ typedef struct {
 typedef void (*Kernel)(void *, void *, void *, void *, void *, void *, void *,
                        void *);
 
-/// Threads that wait for each other: how many have come, and how often all did.
+/// Threads that wait for each other: the number that has arrived, and how often
+/// all have.
 typedef struct {
   uint32_t arrived, times;
-} Meeting;
+} ConvergencePoint;
 
 static Kernel kernel;
 static void **operands;
-static Meeting all, waves[maxWaves];
+static ConvergencePoint all, waves[maxWaves];
 static Factors factors[maxThreads];
-/// Where threads begin; then where they are, and who calls them.
+/// The contexts in which threads begin; then the places where they are, and the
+/// scheduler that calls them.
 static ucontext_t beginnings[maxThreads];
 static jmp_buf places[maxThreads], scheduler;
 static char isBegun[maxThreads], isDone[maxThreads];
@@ -44,21 +46,21 @@ static int isWrong;
 uint32_t lanes_thread(void) { return ownThread; }
 uint32_t lanes_block(void) { return ownBlock; }
 
-/// Others go on until so many have come.
-static void meet(Meeting *meeting, uint32_t count) {
-  uint32_t times = meeting->times;
-  if (++meeting->arrived == count) {
-    meeting->arrived = 0;
-    ++meeting->times;
+/// Yields to other threads until `count` threads have arrived.
+static void arrive(ConvergencePoint *point, uint32_t count) {
+  uint32_t times = point->times;
+  if (++point->arrived == count) {
+    point->arrived = 0;
+    ++point->times;
     return;
   }
   uint32_t thread = ownThread;
-  while (meeting->times == times)
+  while (point->times == times)
     if (!_setjmp(places[thread]))
       _longjmp(scheduler, 1);
 }
 
-void lanes_barrier(void) { meet(&all, numThreads); }
+void lanes_barrier(void) { arrive(&all, numThreads); }
 
 static float toFloat(uint16_t bits, int isF16) {
   float value;
@@ -80,11 +82,13 @@ static const Factors *exchange(const uint16_t *a, const uint16_t *b, int count,
     factors[ownThread].a[i] = toFloat(a[i], isF16);
     factors[ownThread].b[i] = toFloat(b[i], isF16);
   }
-  meet(&waves[wave], lanesOfWave);
+  arrive(&waves[wave], lanesOfWave);
   return factors + wave * lanesOfWave;
 }
 
-static void finish(void) { meet(&waves[ownThread / lanesOfWave], lanesOfWave); }
+static void finish(void) {
+  arrive(&waves[ownThread / lanesOfWave], lanesOfWave);
+}
 
 /// 16 x 16 x 16 by 64 lanes: four factors and four sums of each.
 void lanes_mfma(const uint16_t *a, const uint16_t *b, float *sums, int isF16) {
@@ -122,8 +126,8 @@ static void runThread(void) {
   _longjmp(scheduler, 1);
 }
 
-/// Until the thread waits, or is done.
-static void goOn(uint32_t thread) {
+/// Runs a thread until it waits, or is done.
+static void resume(uint32_t thread) {
   ownThread = thread;
   if (_setjmp(scheduler))
     return;
@@ -147,7 +151,7 @@ int lanes_run(Kernel function, void **arguments, uint32_t blocks,
   lanesOfWave = waveLanes;
   isWrong = 0;
   for (ownBlock = 0; ownBlock < blocks; ++ownBlock) {
-    // What nobody has written is no number.
+    // Memory that nobody has written holds NaN.
     memset(mp_shared, 0xff, sizeof mp_shared);
     for (uint32_t i = 0; i < threads; ++i) {
       getcontext(&beginnings[i]);
@@ -160,7 +164,7 @@ int lanes_run(Kernel function, void **arguments, uint32_t blocks,
       for (uint32_t i = 0; i < threads; ++i) {
         if (isDone[i])
           continue;
-        goOn(i);
+        resume(i);
         left -= isDone[i];
       }
   }

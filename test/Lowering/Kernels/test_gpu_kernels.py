@@ -118,14 +118,14 @@ def make_window(generator):
         return generator.choice(choices)
 
     n, c, f, g = pick(1, 2, 3), pick(1, 3, 8, 17), pick(1, 3, 8, 20), pick(1, 1, 2, 3)
-    places, taps, sizes, results, kernel = [], "kl", [], [], []
-    for dim, tap in zip("ij", taps):
+    places, filter_dims, sizes, results, kernel = [], "kl", [], [], []
+    for dim, filter_dim in zip("ij", filter_dims):
         size, window = pick(7, 8, 12, 17), pick(1, 2, 3, 5)
         stride, dilation, pad = pick(1, 1, 2, 3), pick(1, 1, 2), pick(0, 1, 2)
         result = (size + 2 * pad - dilation * (window - 1) - 1) // stride + 1
         if result < 1:
             return make_window(generator)
-        places.append(f"{stride}*{dim}+{dilation}*{tap}-{pad}")
+        places.append(f"{stride}*{dim}+{dilation}*{filter_dim}-{pad}")
         sizes.append(size)
         results.append(result)
         kernel.append(window)

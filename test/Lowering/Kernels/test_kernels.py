@@ -383,7 +383,7 @@ CASES = {
                     "n, c, 2*i, 2*j+1", sizes=(6, 10, 2, 1)),
         [(2, 7, 6, 10), (7, 5, 3, 3), (2, 5, 12, 20)],
     ),
-    # The same of single channels; the last has a single tap.
+    # The same of single channels; the last has a single filter position.
     "conv_slid_phase": (
         known(DEPTHWISE, a="n, c, i-k+1, j+l-1", b="c, 2*k, l", c="n, c, 2*i+1, j",
               sizes=(7, 2)),
@@ -394,7 +394,7 @@ CASES = {
               c="n, 2*i+1, 2*j, c", sizes=(7, 10, 2, 1)),
         [(2, 7, 10, 20), (20, 3, 3), (2, 14, 20, 20)],
     ),
-    "conv_last_phase_tap": (
+    "conv_last_phase_position": (
         known(DEPTHWISE_LAST, a="n, i-k, j-l, c", b="c, 2*k+1, 2*l+1",
               c="n, 2*i, 2*j, c", sizes=(7, 10, 1, 1)),
         [(2, 7, 10, 20), (20, 3, 3), (2, 14, 20, 20)],

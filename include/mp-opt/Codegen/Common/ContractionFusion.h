@@ -32,7 +32,7 @@ struct FusionLimits {
 /// Adds patterns for contractions on tensors. Transposes and casts before one
 /// become part of its maps and types, and an elementwise op after it becomes
 /// its epilogue. Elements that are sliced away after it are not computed, nor
-/// are taps that read nothing. `limits` must outlive the patterns.
+/// are filter positions that read nothing. `limits` must outlive the patterns.
 void populateContractionFusionPatterns(mlir::RewritePatternSet &patterns,
                                        const FusionLimits &limits);
 

@@ -8,7 +8,7 @@
 #ifndef MPOPT_CODEGEN_COMMON_WORKCOUNTER_H
 #define MPOPT_CODEGEN_COMMON_WORKCOUNTER_H
 
-#include "mp-opt/Codegen/Common/TouchedPlaces.h"
+#include "mp-opt/Codegen/Common/MemoryFootprint.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 
@@ -30,10 +30,10 @@ public:
 
   /// Adds `root` and the ops inside.
   void add(mlir::Operation *root);
-  /// Returns the counts since the last call; `spilled` bytes are written and
-  /// read in addition.
+  /// Returns the counts since the last call; `temporaryBytes` are written
+  /// and read in addition.
   device::WorkAttr take(mlir::MLIRContext *context, device::WorkKind kind,
-                        uint64_t spilled = 0);
+                        uint64_t temporaryBytes = 0);
 
 private:
   struct Counts {
@@ -44,7 +44,7 @@ private:
   void addOperation(mlir::Operation *op, int64_t runs);
 
   TensorCost getTensorCost;
-  TouchedPlaces read, written;
+  MemoryFootprint read, written;
   Counts counts;
   uint64_t takenRead = 0, takenWritten = 0;
 };

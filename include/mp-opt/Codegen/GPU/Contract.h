@@ -60,8 +60,8 @@ bool isTF32(ContractOp op);
 bool isWorthTiles(ContractOp op);
 
 /// The tile that suits the sizes of `op`: as many blocks as fill a GPU, as
-/// large as that allows, where `alike` of them are computed at once.
-TileAttr selectTile(ContractOp op, int64_t alike = 1);
+/// large as that allows, where one launch computes `numIdentical` of them.
+TileAttr selectTile(ContractOp op, int64_t numIdentical = 1);
 
 /// The number of sums of equal length into which the sum of `op` is best
 /// divided, and which another kernel adds: 1 if tiles fill a GPU, or if the sum

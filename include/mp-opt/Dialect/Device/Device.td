@@ -74,8 +74,8 @@ def Device_GroupOp : Device_Op<"group", [SingleBlock, NoTerminator,
   let assemblyFormat = "$kind attr-dict-with-keyword $body";
 }
 
-def Device_ShadowOp : Device_Op<"shadow", [Pure]> {
-  let summary = "memory for a 16-bit copy of a state";
+def Device_WorkingCopyOp : Device_Op<"shadow", [Pure]> {
+  let summary = "16-bit working copy of a state";
   let description = [{
     The result is memory of the device that lasts as long as that of `state`, an
     input of `main`. When the state has been set, the copy holds the state's

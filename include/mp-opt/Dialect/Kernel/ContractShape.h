@@ -104,13 +104,13 @@ struct ContractShape {
   const OperandShape &getRHS() const { return operands[rhs]; }
   bool isSingle(GroupKind kind) const { return groups[kind].size() == 1; }
   bool isBatched() const { return !groups[Batch].empty(); }
-  llvm::ArrayRef<int64_t> getLeastSizes() const { return contract.minSizes; }
+  llvm::ArrayRef<int64_t> getMinSizes() const { return contract.minSizes; }
   /// True if joined dimensions are known to be shorter than a vector.
   bool isShort(llvm::ArrayRef<unsigned> dims) const;
   /// The size of a group, if all its dimensions are known to be short.
   std::optional<int64_t> getShortSize(GroupKind kind) const;
   /// A lower bound of the last, joined dimension of a group.
-  int64_t getLeastLength(GroupKind kind) const;
+  int64_t getMinLength(GroupKind kind) const;
   /// The distance of neighbours along the last dimension of a group: 1, 2, or 0
   /// if it is unknown.
   int64_t getStep(GroupKind kind, unsigned operand) const;
@@ -120,14 +120,14 @@ struct ContractShape {
   bool hasFewRows() const;
 
 private:
-  int64_t getLeastSize(llvm::ArrayRef<unsigned> dims) const;
+  int64_t getMinSize(llvm::ArrayRef<unsigned> dims) const;
   bool follows(unsigned first, unsigned second) const;
   void findGroups();
   void separateColumns();
 };
 
 /// The most runs of so many lanes if lines have at least this length.
-inline int64_t getMostRuns(int64_t lanes, int64_t length) {
+inline int64_t getMaxRuns(int64_t lanes, int64_t length) {
   return (lanes - 2) / length + 2;
 }
 

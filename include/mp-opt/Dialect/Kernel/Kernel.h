@@ -109,9 +109,9 @@ getConvInputGradientMaps(mlir::MLIRContext *context, unsigned spatialRank,
 /// only c has.
 void populateSlicePatterns(mlir::RewritePatternSet &patterns);
 
-/// Adds patterns that cut taps off the weights of convolutions if they are
-/// outside of the image for all results and sizes are known.
-void populateIdleTapPatterns(mlir::RewritePatternSet &patterns);
+/// Adds patterns that cut filter positions off the weights of convolutions if
+/// they are outside of the image for all results and sizes are known.
+void populateOutOfBoundsPositionPatterns(mlir::RewritePatternSet &patterns);
 
 /// The number of multiplications and additions of all contractions in `root`,
 /// each counted once; absent if a size is unknown.

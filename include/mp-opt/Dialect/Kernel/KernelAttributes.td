@@ -70,10 +70,10 @@ def Kernel_ConfigAttr : AttrDef<Kernel_Dialect, "Config"> {
     The parameters have the names that BLIS uses:
 
     * `strategy`: `blocked` products of packed micro-panels; `winograd`, a
-      convolution of 3 x 3 taps by F(f x f, 3 x 3), or `winograd_weights`, the
-      gradient of such taps by F(3 x 3, f x f), whose places are such products;
+      convolution of 3 x 3 filters by F(f x f, 3 x 3), or `winograd_weights`, the
+      gradient of such filters by F(3 x 3, f x f), whose places are such products;
       `depthwise`, a convolution of single channels, or the gradient of its
-      image, tap by tap.
+      image, one filter position after the other.
     * `products`: how 16-bit factors are multiplied (`#mp.target`).
     * `mr`, `nr`: rows and columns of the register tile; `lanes`: elements of its
       vectors.

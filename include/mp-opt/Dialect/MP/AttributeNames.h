@@ -117,9 +117,9 @@ inline constexpr llvm::StringLiteral outputs = "mp.outputs";
 inline constexpr llvm::StringLiteral constants = "mp.constants";
 inline constexpr llvm::StringLiteral arena = "mp.arena";
 inline constexpr llvm::StringLiteral cacheEntries = "mp.kept";
-/// One dictionary for each op that `mp-insert-stamps` has put a stamp after:
-/// `nodes`, texts, and `work`.
-inline constexpr llvm::StringLiteral stamped = "mp.stamped";
+/// One dictionary for each op that `mp-insert-stamps` has put a timestamp
+/// after: `nodes`, texts, and `work`.
+inline constexpr llvm::StringLiteral timestamped = "mp.stamped";
 /// On the body of a parallel loop: pointers that nothing else reaches.
 inline constexpr llvm::StringLiteral exclusive = "mp.exclusive";
 

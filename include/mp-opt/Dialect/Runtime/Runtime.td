@@ -130,11 +130,11 @@ def Runtime_DrawOp : Runtime_Op<"draw", [MemoryEffects<[MemWrite]>]> {
   let assemblyFormat = "$seed attr-dict";
 }
 
-def Runtime_StampOp : Runtime_Op<"stamp", [MemoryEffects<[MemWrite]>]> {
+def Runtime_TimestampOp : Runtime_Op<"stamp", [MemoryEffects<[MemWrite]>]> {
   let summary = "records the time at which a kernel has ended";
   let description = [{
     The time is that of the thread that called the model. Kernels end in the
-    order of their numbers; stamp 0 is the start of the model. The op is only
+    order of their numbers; timestamp 0 is the start of the model. The op is only
     for code that runs in the process that compiled it, for `mp-run bench
     --profile`.
 

@@ -75,8 +75,8 @@ struct NodePrecision {
   bool isOverride = false;
   State state = Other;
   DecisionReason reason;
-  /// The state of each slot, for nodes with several type slots.
-  llvm::SmallVector<State, 0> slots;
+  /// The state of each type variable, for nodes with several.
+  llvm::SmallVector<State, 0> variables;
 };
 
 /// The reason for a follow op that is fp32 only because its operand is.

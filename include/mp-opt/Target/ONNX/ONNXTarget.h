@@ -32,8 +32,9 @@ namespace mp {
 enum class CheckLevel { Lenient, Strict };
 
 struct ImportOptions {
-  /// Folders that may contain external data. Without any, data behind links are
-  /// refused. With some, links may lead into these or into the model's folder.
+  /// Folders that may contain external data. Without any, data that links lead
+  /// to are refused. With some, links may lead into these or into the model's
+  /// folder.
   std::vector<std::string> externalDataRoots = {};
   CheckLevel check = CheckLevel::Lenient;
 };

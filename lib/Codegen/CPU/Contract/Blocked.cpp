@@ -91,7 +91,7 @@ private:
     return contraction.shape.isBatched() && !keepsLHS && !shape.lhsInPlace;
   }
   /// The offset of `panel` among the panels for the depths from `first` on.
-  Value getPlace(const Panels &panels, Value first, Value panel, Value pitch) {
+  Value getOffset(const Panels &panels, Value first, Value panel, Value pitch) {
     Value width = e.mul(panels.count, panels.format.width);
     return e.add(e.mul(first, width), e.mul(panel, pitch));
   }
@@ -112,11 +112,11 @@ private:
   Value locateLHS(Value step, Value count);
   void enterLHS(Value panel, Value place, PanelProduct &product);
   void emitPanelProducts(Value column, Value place, Value step, Value count);
-  void emitWholePanel(Value column, PanelProduct product, Value rowPlace,
+  void emitWholePanel(Value column, PanelProduct product, Value rowOffset,
                       Value step, Value count);
   void emitInRegisters(ArrayRef<TileStore::Vector> vectors, Value firstColumn,
-                       PanelProduct product, Value rowPlace);
-  void emitThroughMemory(Value column, PanelProduct product, Value rowPlace,
+                       PanelProduct product, Value rowOffset);
+  void emitThroughMemory(Value column, PanelProduct product, Value rowOffset,
                          Value step, bool isTail = false);
 
   /// State that the steps of a task share.
@@ -185,13 +185,13 @@ void Blocked::chooseBlocks() {
       choosePanels(config.getNc(), config.getDeepNc(), shape.nr());
   // Enough tasks for all threads, even if some take long: they divide rows if
   // all columns are packed before, else columns.
-  constexpr int64_t minTasks = 8, leastRows = 32;
+  constexpr int64_t minTasks = 8, minRows = 32;
   Value wantedM = e.ceilDiv(lhsPanels, maxLHSPanels);
   Value wantedN = e.ceilDiv(rhsPanels, maxRHSPanels);
   if (packsRHSAhead())
-    wantedM = e.max(
-        wantedM, e.min(e.index(minTasks),
-                       e.div(e.mul(lhsPanels, shape.mr), e.index(leastRows))));
+    wantedM = e.max(wantedM,
+                    e.min(e.index(minTasks),
+                          e.div(e.mul(lhsPanels, shape.mr), e.index(minRows))));
   split(lhsPanels, wantedM, blockLHSPanels, mBlocks);
   if (!packsRHSAhead()) {
     Value others =
@@ -222,19 +222,19 @@ Value Blocked::getSize(const Panels &panels, Value steps) {
 }
 
 /// The `group`-th panels that are packed at once; the last panel replaces those
-/// after it. `place` returns the begin of a panel.
-static SmallVector<PackedOperand::Place>
+/// after it. `locate` returns the begin of a panel.
+static SmallVector<PackedOperand::PanelStart>
 getGroup(LoopBuilder &e, PackedOperand &source, int64_t width, Value group,
-         Value first, Value count, function_ref<Value(Value)> place) {
-  SmallVector<PackedOperand::Place> places;
+         Value first, Value count, function_ref<Value(Value)> locate) {
+  SmallVector<PackedOperand::PanelStart> starts;
   Value begin = e.mul(group, source.getNumTogether());
   for (int64_t i = 0; i < source.getNumTogether(); ++i) {
     Value panel = e.add(begin, i);
     if (i > 0)
       panel = e.min(panel, e.sub(count, e.index(1)));
-    places.push_back({e.mul(e.add(first, panel), width), place(panel)});
+    starts.push_back({e.mul(e.add(first, panel), width), locate(panel)});
   }
-  return places;
+  return starts;
 }
 
 /// Packs panels of all batches for `count` steps from `firstStep` on.
@@ -252,12 +252,12 @@ void Blocked::packSteps(const Panels &panels, Value firstStep, Value count,
       Value first = e.mul(e.add(firstStep, step), kc);
       Value size = e.min(e.sub(depth, first), kc);
       auto locate = [&](Value panel) {
-        return e.add(base, getPlace(panels, e.mul(step, kc), panel,
-                                    format.getSize(e, size)));
+        return e.add(base, getOffset(panels, e.mul(step, kc), panel,
+                                     format.getSize(e, size)));
       };
-      auto places = getGroup(e, source, format.width, group, e.index(0),
+      auto starts = getGroup(e, source, format.width, group, e.index(0),
                              panels.count, locate);
-      source.pack(e, places, first, size, packed);
+      source.pack(e, starts, first, size, packed);
     });
   });
 }
@@ -321,13 +321,13 @@ Value Blocked::locateLHS(Value step, Value count) {
   Value pitch = shape.lhsFormat.getSize(e, count);
   if (!packsLHSInTasks())
     return e.add(task.firstPacked,
-                 getPlace(getLHSPanels(), e.mul(e.sub(step, firstStep), kc),
-                          task.firstLHSPanel, pitch));
+                 getOffset(getLHSPanels(), e.mul(e.sub(step, firstStep), kc),
+                           task.firstLHSPanel, pitch));
   e.loop(e.ceilDiv(task.lhsPanels, rows.getNumTogether()), [&](Value group) {
-    auto places =
+    auto starts =
         getGroup(e, rows, shape.mr, group, task.firstLHSPanel, task.lhsPanels,
                  [&](Value i) { return e.mul(i, pitch); });
-    rows.pack(e, places, first, count, task.rows);
+    rows.pack(e, starts, first, count, task.rows);
   });
   return e.index(0);
 }
@@ -335,9 +335,9 @@ Value Blocked::locateLHS(Value step, Value count) {
 void Blocked::emitStep(Value step) {
   Value first = e.mul(step, kc);
   Value count = e.min(e.sub(depth, first), kc);
-  Value rowPlace = locateLHS(step, count);
+  Value rowOffset = locateLHS(step, count);
   e.loop(task.rhsPanels,
-         [&](Value j) { emitPanelProducts(j, rowPlace, step, count); });
+         [&](Value j) { emitPanelProducts(j, rowOffset, step, count); });
 }
 
 /// Sets the memory of a panel of columns for `count` depths, after packing it
@@ -350,18 +350,18 @@ void Blocked::locateRHS(Value panel, Value step, Value count,
   product.numColumns = e.sub(contraction.groups[N].total, firstColumn);
   if (shape.rhsInPlace) {
     product.rhs = columns.getMemory();
-    product.rhsPlace = columns.getPlace(e, firstColumn);
+    product.rhsOffset = columns.getOffset(e, firstColumn);
     product.kOffsets = columns.getDepthOffsets();
     product.firstK = firstDepth;
   } else if (keepsRHS || packsRHSAhead()) {
     product.rhs = packedRHS;
-    product.rhsPlace =
-        e.add(task.firstPacked, getPlace(getRHSPanels(), firstDepth, panel,
-                                         shape.rhsFormat.getSize(e, count)));
+    product.rhsOffset =
+        e.add(task.firstPacked, getOffset(getRHSPanels(), firstDepth, panel,
+                                          shape.rhsFormat.getSize(e, count)));
   } else {
     product.rhs = task.packedRHS;
-    product.rhsPlace = e.index(0);
-    columns.pack(e, PackedOperand::Place{firstColumn, product.rhsPlace},
+    product.rhsOffset = e.index(0);
+    columns.pack(e, PackedOperand::PanelStart{firstColumn, product.rhsOffset},
                  firstDepth, count, product.rhs);
   }
 }
@@ -374,13 +374,13 @@ void Blocked::locateTail(Value panel, Value step, Value count,
   product.numColumns = e.index(config.getTail());
   if (packsRHSAhead()) {
     product.rhs = packedTail;
-    product.rhsPlace = e.mul(e.mul(step, kc), config.getTail());
+    product.rhsOffset = e.mul(e.mul(step, kc), config.getTail());
     return;
   }
   product.rhs =
       e.scratch(3, tailFormat.getSize(e, e.min(depth, kc)), tailFormat.element);
-  product.rhsPlace = e.index(0);
-  tail->pack(e, PackedOperand::Place{firstColumn, product.rhsPlace},
+  product.rhsOffset = e.index(0);
+  tail->pack(e, PackedOperand::PanelStart{firstColumn, product.rhsOffset},
              e.mul(step, kc), count, product.rhs);
 }
 
@@ -388,16 +388,16 @@ void Blocked::locateTail(Value panel, Value step, Value count,
 /// `place`.
 void Blocked::enterLHS(Value panel, Value place, PanelProduct &product) {
   if (!shape.lhsInPlace) {
-    product.lhsPlace = e.add(place, e.mul(panel, product.lhsPitch));
+    product.lhsOffset = e.add(place, e.mul(panel, product.lhsPitch));
     return;
   }
-  product.lhsPlace = place;
+  product.lhsOffset = place;
   product.firstRow = e.mul(e.add(task.firstLHSPanel, panel), shape.mr);
   product.numRows = e.sub(contraction.groups[M].total, product.firstRow);
   product.ahead = e.index(-1);
   if (!keepsRHS && !packsRHSAhead())
     return;
-  Value next = e.add(product.rhsPlace, shape.rhsFormat.getSize(e, product.k));
+  Value next = e.add(product.rhsOffset, shape.rhsFormat.getSize(e, product.k));
   Value part = e.mul(product.k, llvm::divideCeil(shape.nr(), prefetchParts));
   product.ahead =
       arith::SelectOp::create(e, e.less(panel, e.index(prefetchParts)),
@@ -406,7 +406,7 @@ void Blocked::enterLHS(Value panel, Value place, PanelProduct &product) {
 
 /// Multiplies a panel of columns by all rows of the task, and stores the sums
 /// if this is the last step.
-void Blocked::emitPanelProducts(Value j, Value rowPlace, Value step,
+void Blocked::emitPanelProducts(Value j, Value rowOffset, Value step,
                                 Value count) {
   Value panel = e.add(task.firstRHSPanel, j);
   PanelProduct product;
@@ -417,7 +417,7 @@ void Blocked::emitPanelProducts(Value j, Value rowPlace, Value step,
     product.depthOffsets = rows.getDepthOffsets();
     product.firstDepth = e.mul(step, kc);
   }
-  auto whole = [&] { emitWholePanel(j, product, rowPlace, step, count); };
+  auto whole = [&] { emitWholePanel(j, product, rowOffset, step, count); };
   if (!tail)
     return whole();
   e.ifElse(
@@ -425,17 +425,17 @@ void Blocked::emitPanelProducts(Value j, Value rowPlace, Value step,
       [&] {
         PanelProduct ofTail = product;
         locateTail(panel, step, count, ofTail);
-        emitThroughMemory(j, ofTail, rowPlace, step, /*isTail=*/true);
+        emitThroughMemory(j, ofTail, rowOffset, step, /*isTail=*/true);
       },
       whole);
 }
 
-void Blocked::emitWholePanel(Value j, PanelProduct product, Value rowPlace,
+void Blocked::emitWholePanel(Value j, PanelProduct product, Value rowOffset,
                              Value step, Value count) {
   Value panel = e.add(task.firstRHSPanel, j);
   Value firstColumn = e.mul(panel, shape.nr());
   locateRHS(panel, step, count, product);
-  auto throughMemory = [&] { emitThroughMemory(j, product, rowPlace, step); };
+  auto throughMemory = [&] { emitThroughMemory(j, product, rowOffset, step); };
   if (config.getStore() == Store::Memory)
     return throughMemory();
   auto vectors = output.getVectors(e, firstColumn);
@@ -446,7 +446,7 @@ void Blocked::emitWholePanel(Value j, PanelProduct product, Value rowPlace,
           areRuns ? arith::AndIOp::create(e, areRuns, vector.isRun).getResult()
                   : vector.isRun;
   auto inRegisters = [&] {
-    emitInRegisters(vectors, firstColumn, product, rowPlace);
+    emitInRegisters(vectors, firstColumn, product, rowOffset);
   };
   if (areRuns)
     e.ifElse(areRuns, inRegisters, throughMemory);
@@ -457,10 +457,10 @@ void Blocked::emitWholePanel(Value j, PanelProduct product, Value rowPlace,
 /// Computes sums of one step in registers, which are stored as results.
 void Blocked::emitInRegisters(ArrayRef<TileStore::Vector> vectors,
                               Value firstColumn, PanelProduct product,
-                              Value rowPlace) {
+                              Value rowOffset) {
   product.count = e.index(1);
   e.loop(task.lhsPanels, [&](Value i) {
-    enterLHS(i, rowPlace, product);
+    enterLHS(i, rowOffset, product);
     Value firstRow = e.mul(e.add(task.firstLHSPanel, i), shape.mr);
     output.prefetch(e, firstRow, firstColumn, e.index(shape.mr));
     emitPanelProduct(
@@ -471,7 +471,7 @@ void Blocked::emitInRegisters(ArrayRef<TileStore::Vector> vectors,
 }
 
 /// Computes sums that later steps add to, or that are stored row by row.
-void Blocked::emitThroughMemory(Value j, PanelProduct product, Value rowPlace,
+void Blocked::emitThroughMemory(Value j, PanelProduct product, Value rowOffset,
                                 Value step, bool isTail) {
   Value firstColumn = e.mul(e.add(task.firstRHSPanel, j), shape.nr());
   Value single = e.equal(steps, e.index(1));
@@ -481,9 +481,9 @@ void Blocked::emitThroughMemory(Value j, PanelProduct product, Value rowPlace,
   product.accumulate = e.less(e.index(0), step);
   e.loop(e.index(0), task.lhsPanels, getPanelsPerProduct(), [&](Value i) {
     Value place = e.mul(e.add(e.mul(j, blockLHSPanels), i), shape.size());
-    product.sumPlace = arith::SelectOp::create(e, single, e.index(0),
-                                               e.add(task.firstSum, place));
-    enterLHS(i, rowPlace, product);
+    product.sumOffset = arith::SelectOp::create(e, single, e.index(0),
+                                                e.add(task.firstSum, place));
+    enterLHS(i, rowOffset, product);
     product.count =
         e.min(e.sub(task.lhsPanels, i), e.index(getPanelsPerProduct()));
     Value firstRow = e.mul(e.add(task.firstLHSPanel, i), shape.mr);
@@ -498,7 +498,7 @@ void Blocked::emitThroughMemory(Value j, PanelProduct product, Value rowPlace,
       e.loop(product.count, [&](Value tile) {
         Value panel = e.add(task.firstLHSPanel, e.add(i, tile));
         output.store(e, e.mul(panel, shape.mr), firstColumn, task.sums,
-                     e.add(product.sumPlace, e.mul(tile, shape.size())));
+                     e.add(product.sumOffset, e.mul(tile, shape.size())));
       });
     });
   });
@@ -538,13 +538,13 @@ void Blocked::packColumnsAhead() {
     e.loop(rhsPanels, [&](Value panel) {
       Value firstColumn = e.mul(panel, shape.nr());
       auto packWhole = [&] {
-        Value at = getPlace(getRHSPanels(), first, panel, pitch);
-        columns.pack(e, PackedOperand::Place{firstColumn, at}, first, count,
-                     packedRHS);
+        Value at = getOffset(getRHSPanels(), first, panel, pitch);
+        columns.pack(e, PackedOperand::PanelStart{firstColumn, at}, first,
+                     count, packedRHS);
       };
       auto packTail = [&] {
         Value at = e.mul(first, tailFormat.width);
-        tail->pack(e, PackedOperand::Place{firstColumn, at}, first, count,
+        tail->pack(e, PackedOperand::PanelStart{firstColumn, at}, first, count,
                    packedTail);
       };
       if (tail)

@@ -191,7 +191,7 @@ Value Contraction::sumBatch(LoopBuilder &e, Value batch,
   return sum;
 }
 
-Value View::getPlace(LoopBuilder &e, ArrayRef<Value> indices) const {
+Value View::getOffset(LoopBuilder &e, ArrayRef<Value> indices) const {
   Value place = origin;
   for (auto [index, stride] : llvm::zip_equal(indices, strides))
     if (index && stride)

@@ -43,7 +43,7 @@ struct IndexFunction {
 struct View {
   OperandShape shape;
   mlir::Value memory;
-  /// The place at which all indices are zero.
+  /// The offset at which all indices are zero.
   mlir::Value origin;
   /// One entry per dimension of the contraction; null if the operand does not
   /// depend on it.
@@ -55,8 +55,8 @@ struct View {
     return strides[dim] ? strides[dim] : e.index(0);
   }
   /// The offset of indices of the contraction's dimensions; null is zero.
-  mlir::Value getPlace(LoopBuilder &e,
-                       llvm::ArrayRef<mlir::Value> indices) const;
+  mlir::Value getOffset(LoopBuilder &e,
+                        llvm::ArrayRef<mlir::Value> indices) const;
 };
 
 /// The joined dimensions of a group.

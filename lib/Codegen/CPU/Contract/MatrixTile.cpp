@@ -39,7 +39,7 @@ private:
   Value at(Value pointer, int64_t bytes) { return at(pointer, number(bytes)); }
   Value call(StringRef name, Type result, ValueRange arguments);
   Value load(Value pointer, int64_t stride);
-  Value sumPlace(Value sums, unsigned i) {
+  Value sumOffset(Value sums, unsigned i) {
     return at(sums, i / 2 * 16 * sumStride + i % 2 * rowBytes);
   }
   void branch(Block *to, ValueRange arguments) {
@@ -139,7 +139,7 @@ void MatrixTile::emit() {
     SmallVector<Value> initial{number(0), row, columns};
     for (unsigned j = 0; j < 4; ++j)
       initial.push_back(block == reload
-                            ? load(sumPlace(sum, j), sumStride)
+                            ? load(sumOffset(sum, j), sumStride)
                             : call("llvm.x86.tilezero.internal", tile, {}));
     branch(header, initial);
   }
@@ -152,7 +152,7 @@ void MatrixTile::emit() {
   builder.setInsertionPointToStart(done);
   for (unsigned j = 0; j < 4; ++j)
     call("llvm.x86.tilestored64.internal", Type(),
-         {sumPlace(sum, j), number(sumStride), header->getArgument(3 + j)});
+         {sumOffset(sum, j), number(sumStride), header->getArgument(3 + j)});
   branch(tiles, {add(i, number(1)), at(row, rowPitch), at(sum, tileBytes)});
 
   builder.setInsertionPointToStart(end);
@@ -209,13 +209,13 @@ void emitMatrixPanelProduct(LoopBuilder &e, ModuleOp module,
     return arith::IndexCastOp::create(e, e.getI64Type(), value);
   };
   Value chunks = e.ceilDiv(product.k, shape.lhsFormat.chunk());
-  LLVM::CallOp::create(e, getMatrixFunction(module),
-                       ValueRange{getAddress(e, product.lhs, product.lhsPlace),
-                                  toI64(e.mul(product.lhsPitch, 2)),
-                                  getAddress(e, product.rhs, product.rhsPlace),
-                                  toI64(chunks),
-                                  getAddress(e, product.sums, product.sumPlace),
-                                  toI64(product.count), product.accumulate});
+  LLVM::CallOp::create(
+      e, getMatrixFunction(module),
+      ValueRange{getAddress(e, product.lhs, product.lhsOffset),
+                 toI64(e.mul(product.lhsPitch, 2)),
+                 getAddress(e, product.rhs, product.rhsOffset), toI64(chunks),
+                 getAddress(e, product.sums, product.sumOffset),
+                 toI64(product.count), product.accumulate});
 }
 
 } // namespace mp::kernel

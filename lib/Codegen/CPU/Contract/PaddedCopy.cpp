@@ -132,10 +132,10 @@ void PaddedCopy::copyLine(Value number) {
   Value last = e.min(e.max(e.sub(axis.size, axis.low), first), axis.copied);
   auto copyAll = [&] {
     Value begin = e.add(to, e.mul(first, inner));
-    Value behind = e.add(to, e.mul(last, inner));
+    Value copyEnd = e.add(to, e.mul(last, inner));
     fill(to, begin);
-    copy(e.add(from, e.mul(skipped, inner)), begin, e.sub(behind, begin));
-    fill(behind, end);
+    copy(e.add(from, e.mul(skipped, inner)), begin, e.sub(copyEnd, begin));
+    fill(copyEnd, end);
   };
   if (isThere)
     e.ifElse(isThere, copyAll, [&] { fill(to, end); });

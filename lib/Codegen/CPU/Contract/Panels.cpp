@@ -37,8 +37,8 @@ PackedOperand::Line PackedOperand::getLine(LoopBuilder &e, GroupKind group,
   if (!line.offsets.table)
     return line;
   line.length = dimensions.sizes.back();
-  if (int64_t least = contraction.shape.getLeastLength(group); least > 0)
-    line.maxRuns = getMostRuns(lanes, least);
+  if (int64_t least = contraction.shape.getMinLength(group); least > 0)
+    line.maxRuns = getMaxRuns(lanes, least);
   return line;
 }
 
@@ -297,11 +297,11 @@ func::FuncOp PackedOperand::getFunction(ModuleOp module, StringRef name,
   return function;
 }
 
-void PackedOperand::pack(LoopBuilder &e, ArrayRef<Place> places, Value depth,
-                         Value count, Value memory) {
+void PackedOperand::pack(LoopBuilder &e, ArrayRef<PanelStart> starts,
+                         Value depth, Value count, Value memory) {
   SmallVector<Panel> panels;
-  for (const Place &place : places)
-    panels.push_back({place.first, depth, count, memory, place.at});
+  for (const PanelStart &start : starts)
+    panels.push_back({start.first, depth, count, memory, start.at});
   SmallVector<Value> arguments;
   forEachValue([&](Value &value) {
     if (value && !getConstant(value))

@@ -41,7 +41,7 @@ struct PanelFormat {
 };
 
 /// The LHS, which is packed along M, or the RHS, along N. The packing code is a
-/// function, shared by all operands that differ only in sizes and places.
+/// function, shared by all operands that differ only in sizes and offsets.
 class PackedOperand {
 public:
   /// Emits the offsets that all panels share.
@@ -51,19 +51,19 @@ public:
   /// Sets the state that depends only on the batch; to be called before pack.
   void enterBatch(LoopBuilder &e, mlir::Value batch);
   /// Lanes `first` to `first + width - 1`, and the begin of their panel.
-  struct Place {
+  struct PanelStart {
     mlir::Value first, at;
   };
   /// Calls the function that writes panels for `depth` to `depth + count - 1`
   /// of K.
-  void pack(LoopBuilder &e, llvm::ArrayRef<Place> places, mlir::Value depth,
-            mlir::Value count, mlir::Value memory);
+  void pack(LoopBuilder &e, llvm::ArrayRef<PanelStart> starts,
+            mlir::Value depth, mlir::Value count, mlir::Value memory);
   /// The number of panels to pack at once, since their lanes share lines of
   /// memory.
   int64_t getNumTogether() const;
 
   /// The offset of column or row `first`, if the operand is one line.
-  mlir::Value getPlace(LoopBuilder &e, mlir::Value first) {
+  mlir::Value getOffset(LoopBuilder &e, mlir::Value first) {
     return e.add(base, laneLine.offsets.at(e, first));
   }
   mlir::Value getBase() const { return base; }

@@ -120,14 +120,13 @@ static Packing choosePacking(const ContractShape &shape, unsigned operand,
   // Memory is contiguous along both.
   if (!shape.isShort(shape.groups[kind].back()))
     return Packing::MNMajor;
-  int64_t length = shape.getLeastLength(kind);
-  if (shape.isShort(shape.groups[K].back()) &&
-      length >= shape.getLeastLength(K))
+  int64_t length = shape.getMinLength(kind);
+  if (shape.isShort(shape.groups[K].back()) && length >= shape.getMinLength(K))
     return Packing::MNMajor;
   // Transposing takes so many shuffles for each vector, which hold all elements
   // of their packs.
   int64_t shuffles = llvm::Log2_64(config.lanes);
-  return getMostRuns(config.lanes, length) * config.getElementsPerPack() >=
+  return getMaxRuns(config.lanes, length) * config.getElementsPerPack() >=
                  shuffles
              ? Packing::KMajor
              : Packing::MNMajor;
@@ -200,7 +199,7 @@ static std::optional<int64_t> getSize(ContractOp op, const ContractShape &shape,
 /// those of a first convolution's colours.
 static bool paysToReadLHSInPlace(ContractOp op, const ContractShape &shape,
                                  const Config &config) {
-  constexpr int64_t mostDepth = 8192;
+  constexpr int64_t maxDepth = 8192;
   if (config.cached == Cached::LHS || config.products != Products::Widen ||
       !canReadLHSInPlace(shape))
     return false;
@@ -208,7 +207,7 @@ static bool paysToReadLHSInPlace(ContractOp op, const ContractShape &shape,
   if (shape.isSingle(M) && shape.isSingle(K) && shape.getLHS().bounds.empty())
     return config.lhs == Packing::KMajor && step == 1;
   auto depth = getSize(op, shape, K);
-  if (!depth || *depth > mostDepth ||
+  if (!depth || *depth > maxDepth ||
       hasSingleDims(shape.contract.maps[shape.lhs]))
     return false;
   return step == 1 ||
@@ -220,13 +219,13 @@ static bool paysToReadLHSInPlace(ContractOp op, const ContractShape &shape,
 /// the rows.
 static bool paysToPackAhead(ContractOp op, const ContractShape &shape,
                             const Config &config) {
-  constexpr int64_t leastRows = 64, maxBytes = 1 << 20;
+  constexpr int64_t minRows = 64, maxBytes = 1 << 20;
   if (config.products == Products::AMX || config.rhs == Packing::InPlace ||
       config.cached == Cached::RHS || shape.isBatched())
     return false;
   auto rows = getSize(op, shape, M), columns = getSize(op, shape, N),
        depth = getSize(op, shape, K);
-  return rows && columns && depth && *rows >= leastRows &&
+  return rows && columns && depth && *rows >= minRows &&
          *columns <= 2 * config.nr &&
          *columns * *depth * int64_t(sizeof(float)) <= maxBytes;
 }
@@ -237,14 +236,14 @@ static bool paysToPackAhead(ContractOp op, const ContractShape &shape,
 /// some microseconds of each call.
 static bool paysToStoreFromRegisters(ContractOp op,
                                      const ContractShape &shape) {
-  constexpr int64_t leastWork = 1 << 21;
+  constexpr int64_t minWork = 1 << 21;
   int64_t work = 1;
   for (GroupKind kind : {Batch, M, N, K}) {
     std::optional<int64_t> size = getSize(op, shape, kind);
     if (!size || llvm::MulOverflow(work, *size, work))
       return true;
   }
-  return work >= leastWork;
+  return work >= minWork;
 }
 
 /// The number of columns that are left over by whole panels, if they are few: a
@@ -445,7 +444,8 @@ static StringRef findMisfit(ContractOp op, const ContractShape &shape,
   if (!windows || !(isWeights ? canTransformWeights(shape, *windows)
                               : canTransform(shape, *windows, config.getF(),
                                              config.getLanes())))
-    return "transforms need 3 x 3 taps at stride 1 and an image that is read "
+    return "transforms need 3 x 3 filters at stride 1 and an image that is "
+           "read "
            "by "
            "rows";
   if (config.getF() == 4 && !isNarrow(op, shape))

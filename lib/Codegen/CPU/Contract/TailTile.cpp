@@ -67,8 +67,9 @@ void TailLoops::emit(int64_t first, int64_t count) {
     OpBuilder::InsertionGuard guard(e);
     e.setInsertionPointToStart(loop.getBody());
     Value chunk = loop.getInductionVar();
-    Value row = e.add(product.lhsPlace, e.mul(chunk, shape.mr * shape.lanes));
-    Value column = e.add(product.rhsPlace, e.mul(chunk, columns * shape.lanes));
+    Value row = e.add(product.lhsOffset, e.mul(chunk, shape.mr * shape.lanes));
+    Value column =
+        e.add(product.rhsOffset, e.mul(chunk, columns * shape.lanes));
     SmallVector<Value> factors, next;
     for (int64_t j = 0; j < count; ++j)
       factors.push_back(
@@ -83,7 +84,7 @@ void TailLoops::emit(int64_t first, int64_t count) {
   }
   for (auto [number, sums] : llvm::enumerate(loop.getResults())) {
     int64_t i = number / count, j = number % count;
-    Value place = e.add(product.sumPlace, i * shape.nr() + first + j);
+    Value place = e.add(product.sumOffset, i * shape.nr() + first + j);
     Value before = arith::SelectOp::create(
         e, product.accumulate, e.load(product.sums, place),
         arith::ConstantOp::create(e, e.getZeroAttr(shape.element)));
@@ -111,12 +112,12 @@ static func::FuncOp getTailFunction(ModuleOp module, const TileShape &shape,
   e.setInsertionPointToStart(function.addEntryBlock());
   PanelProduct product;
   product.lhs = function.getArgument(0);
-  product.lhsPlace = function.getArgument(1);
+  product.lhsOffset = function.getArgument(1);
   product.rhs = function.getArgument(2);
-  product.rhsPlace = function.getArgument(3);
+  product.rhsOffset = function.getArgument(3);
   product.k = function.getArgument(4);
   product.sums = function.getArgument(5);
-  product.sumPlace = function.getArgument(6);
+  product.sumOffset = function.getArgument(6);
   product.accumulate = function.getArgument(7);
   // The number of sums is at most that of a tile.
   int64_t together = std::max(shape.vectors - 1, int64_t(1));
@@ -130,8 +131,8 @@ static func::FuncOp getTailFunction(ModuleOp module, const TileShape &shape,
 void emitTailProduct(LoopBuilder &e, ModuleOp module, const TileShape &shape,
                      int64_t columns, const PanelProduct &product) {
   SmallVector<Value> arguments = {
-      product.lhs, product.lhsPlace, product.rhs,      product.rhsPlace,
-      product.k,   product.sums,     product.sumPlace, product.accumulate};
+      product.lhs, product.lhsOffset, product.rhs,       product.rhsOffset,
+      product.k,   product.sums,      product.sumOffset, product.accumulate};
   func::CallOp::create(e, getTailFunction(module, shape, columns), arguments);
 }
 

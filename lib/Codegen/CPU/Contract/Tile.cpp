@@ -67,7 +67,7 @@ public:
   /// Stores the sums where the product says.
   void emit() {
     emit([&](Value tile, int64_t vectors, ValueRange sums) {
-      Value place = getSumPlace(tile);
+      Value place = getSumOffset(tile);
       for (auto [i, sum] : llvm::enumerate(sums))
         vector::StoreOp::create(e, sum, product.sums,
                                 ValueRange{where(place, i, vectors)});
@@ -85,8 +85,8 @@ private:
                         function_ref<std::pair<Value, Value>(Value)> locate);
   ValueRange emitLines(Value tile, ValueRange sums, int64_t vectors);
   SmallVector<Value> loadColumns(Value kPackIndex, int64_t vectors);
-  Value getSumPlace(Value tile) {
-    return e.add(product.sumPlace, e.mul(tile, shape.size()));
+  Value getSumOffset(Value tile) {
+    return e.add(product.sumOffset, e.mul(tile, shape.size()));
   }
   Value where(Value place, int64_t i, int64_t vectors) {
     return e.add(place,
@@ -112,7 +112,7 @@ SmallVector<Value> PanelProductLoops::loadSums(Value tile, int64_t vectors) {
   SmallVector<Value> zeros(count, e.zeros(shape.element, shape.lanes));
   if (!product.accumulate)
     return zeros;
-  Value place = getSumPlace(tile);
+  Value place = getSumOffset(tile);
   auto op = scf::IfOp::create(e, SmallVector<Type>(count, getType()),
                               product.accumulate, true);
   OpBuilder::InsertionGuard guard(e);
@@ -156,18 +156,18 @@ ValueRange PanelProductLoops::emitTile(Value tile, int64_t vectors) {
   SmallVector<Value> sums = loadSums(tile, vectors);
   if (shape.lhsInPlace)
     return emitLines(tile, sums, vectors);
-  Value rowPlace = e.add(product.lhsPlace, e.mul(tile, product.lhsPitch));
+  Value rowOffset = e.add(product.lhsOffset, e.mul(tile, product.lhsPitch));
   Value kPacks = e.ceilDiv(product.k, format.kPack);
   if (!format.byLane)
     return emitKPacks(kPacks, sums, vectors, [&](Value k) {
-      return std::pair(k, e.add(rowPlace, e.mul(k, shape.mr * format.kPack)));
+      return std::pair(k, e.add(rowOffset, e.mul(k, shape.mr * format.kPack)));
     });
   auto loop = scf::ForOp::create(e, e.index(0), kPacks,
                                  e.index(format.vectorKPacks), sums);
   OpBuilder::InsertionGuard guard(e);
   e.setInsertionPointToStart(loop.getBody());
   Value begin = loop.getInductionVar();
-  Value chunk = e.add(rowPlace, e.mul(begin, shape.mr * format.kPack));
+  Value chunk = e.add(rowOffset, e.mul(begin, shape.mr * format.kPack));
   Value count = e.min(e.sub(kPacks, begin), e.index(format.vectorKPacks));
   if (vectors == shape.vectors)
     prefetchRows(chunk);
@@ -208,7 +208,7 @@ ValueRange PanelProductLoops::emitLines(Value tile, ValueRange sums,
   Value last = e.sub(product.numRows, e.index(1));
   auto locate = [&](Value row) {
     Value at = e.add(product.firstRow, e.min(row, last));
-    return e.add(product.lhsPlace, product.rowOffsets.at(e, at));
+    return e.add(product.lhsOffset, product.rowOffsets.at(e, at));
   };
   lines.clear();
   for (int64_t i = 0; i < shape.mr; ++i)
@@ -245,7 +245,7 @@ SmallVector<Value> PanelProductLoops::loadColumns(Value kPackIndex,
   SmallVector<Value> columns;
   if (!shape.rhsInPlace) {
     Value place =
-        e.add(product.rhsPlace, e.mul(kPackIndex, shape.nr() * format.kPack));
+        e.add(product.rhsOffset, e.mul(kPackIndex, shape.nr() * format.kPack));
     for (int64_t j = 0; j < vectors; ++j)
       columns.push_back(
           vector::LoadOp::create(e, getPanelType(), product.rhs,
@@ -254,7 +254,7 @@ SmallVector<Value> PanelProductLoops::loadColumns(Value kPackIndex,
   }
   VectorType type = e.vectorType(shape.rhsElement, shape.lanes);
   Value place =
-      e.add(product.rhsPlace,
+      e.add(product.rhsOffset,
             product.kOffsets.at(e, e.add(product.firstK, kPackIndex)));
   for (int64_t j = 0; j + 1 < vectors; ++j)
     columns.push_back(vector::LoadOp::create(
@@ -316,9 +316,10 @@ static IndexFunction getFunction(LoopBuilder &e, Value argument) {
 static SmallVector<Value> getArguments(LoopBuilder &e, const TileShape &shape,
                                        const PanelProduct &product) {
   SmallVector<Value> arguments = {
-      product.lhs,      product.lhsPlace,   product.lhsPitch,  product.rhs,
-      product.rhsPlace, product.k,          product.sums,      product.sumPlace,
-      product.count,    product.accumulate, product.numColumns};
+      product.lhs,        product.lhsOffset, product.lhsPitch,
+      product.rhs,        product.rhsOffset, product.k,
+      product.sums,       product.sumOffset, product.count,
+      product.accumulate, product.numColumns};
   assert(arguments.size() == numPanelArguments);
   if (shape.lhsInPlace) {
     arguments.push_back(getArgument(e, product.rowOffsets));
@@ -335,9 +336,9 @@ static SmallVector<Value> getArguments(LoopBuilder &e, const TileShape &shape,
 static PanelProduct getPanelProduct(const TileShape &shape, LoopBuilder &e,
                                     ValueRange arguments) {
   PanelProduct product;
-  Value *fields[] = {&product.lhs,        &product.lhsPlace,  &product.lhsPitch,
-                     &product.rhs,        &product.rhsPlace,  &product.k,
-                     &product.sums,       &product.sumPlace,  &product.count,
+  Value *fields[] = {&product.lhs,        &product.lhsOffset, &product.lhsPitch,
+                     &product.rhs,        &product.rhsOffset, &product.k,
+                     &product.sums,       &product.sumOffset, &product.count,
                      &product.accumulate, &product.numColumns};
   for (auto [field, argument] : llvm::zip(fields, arguments))
     *field = argument;

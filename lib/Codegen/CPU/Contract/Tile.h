@@ -40,17 +40,17 @@ struct TileShape {
 /// The product of some micro-panels of the LHS and one of the RHS.
 struct PanelProduct {
   /// The panels of the LHS, and the distance from one to the next.
-  mlir::Value lhs, lhsPlace, lhsPitch;
-  /// For an LHS in place: offsets of rows and of K from `lhsPlace`, the first
+  mlir::Value lhs, lhsOffset, lhsPitch;
+  /// For an LHS in place: offsets of rows and of K from `lhsOffset`, the first
   /// indices of both, and the number of rows.
   IndexFunction rowOffsets, depthOffsets;
   mlir::Value firstRow, firstDepth, numRows;
   /// The panel, or the offset of the first column.
-  mlir::Value rhs, rhsPlace;
+  mlir::Value rhs, rhsOffset;
   /// The number of terms of a sum.
   mlir::Value k;
   /// The memory of the sums, tile after tile.
-  mlir::Value sums, sumPlace;
+  mlir::Value sums, sumOffset;
   /// The number of panels of the LHS.
   mlir::Value count;
   /// True if the product is added to the sums; null if it never is.

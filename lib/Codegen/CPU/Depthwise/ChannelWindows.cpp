@@ -46,28 +46,28 @@ void ChannelWindows::moveToImage(Value number) {
   }
 }
 
-/// Finds the rows of taps that are in the image for a row of pixels.
-void ChannelWindows::findRowTaps(Value row) {
-  firstRowTap = e.index(0);
-  endRowTap = e.index(windows.getRowTaps());
+/// Finds the rows of the filter that are in the image for a row of pixels.
+void ChannelWindows::findFilterRows(Value row) {
+  firstFilterRow = e.index(0);
+  endFilterRow = e.index(windows.getFilterRows());
   if (!windows.rows)
     return;
   const SlidingAxis &rows = *windows.rows;
   int64_t step = std::max(std::abs(rows.dilation), int64_t(1));
   Value first = e.add(e.mul(row, rows.stride), rows.getBegin());
   auto clamp = [&](Value value) {
-    return e.min(e.max(value, e.index(0)), e.index(rows.taps));
+    return e.min(e.max(value, e.index(0)), e.index(rows.filterSize));
   };
   Value zero = e.index(0);
-  firstRowTap = clamp(e.ceilDiv(e.max(e.sub(zero, first), zero), step));
+  firstFilterRow = clamp(e.ceilDiv(e.max(e.sub(zero, first), zero), step));
   Value left = e.max(e.sub(getImageSize(rows.position), first), zero);
-  endRowTap = clamp(e.ceilDiv(left, step));
+  endFilterRow = clamp(e.ceilDiv(left, step));
 }
 
 void ChannelWindows::moveToRow(Value row) {
   if (windows.rows)
     indices[windows.rows->pixel] = row;
-  findRowTaps(row);
+  findFilterRows(row);
 }
 
 void ChannelWindows::emitBlock(Value column, Value begin, Value end,
@@ -75,9 +75,9 @@ void ChannelWindows::emitBlock(Value column, Value begin, Value end,
   indices[columns().pixel] = column;
   Value size = getImageSize(columns().position);
   Value first = e.add(e.mul(column, columns().stride), columns().getBegin());
-  // The origin has the constants in it; windows begin elsewhere where taps go
-  // backwards.
-  place = e.add(image.getPlace(e, indices),
+  // The origin has the constants in it; windows begin elsewhere where filters
+  // go backwards.
+  place = e.add(image.getOffset(e, indices),
                 e.mul(columnPitch, columns().getBegin() - columns().constant));
   if (windows.rows)
     place = e.add(place, e.mul(rowPitch, windows.rows->getBegin() -
@@ -116,11 +116,11 @@ void ChannelWindows::emitBlocks(Value begin, Value end, BlockFn body) {
          [&](Value column) { emitBlock(column, begin, end, body); });
 }
 
-Value ChannelWindows::getLine(Value rowTap) {
+Value ChannelWindows::getLine(Value filterRow) {
   if (!windows.rows)
     return place;
   int64_t step = std::abs(windows.rows->dilation);
-  return e.add(place, e.mul(e.mul(rowTap, rowPitch), step));
+  return e.add(place, e.mul(e.mul(filterRow, rowPitch), step));
 }
 
 Value ChannelWindows::readImage(Value line, int64_t column,

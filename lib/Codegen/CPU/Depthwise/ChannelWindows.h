@@ -14,8 +14,8 @@ namespace mp::kernel {
 
 /// Goes through the pixels of images whose channels are last, in blocks of
 /// `mr` pixels of a row, and reads vectors of channels where they are. Rows of
-/// taps outside of the image are left out; columns outside, and channels that
-/// do not fill a vector, are masked.
+/// filter rows outside of the image are left out; columns outside, and channels
+/// that do not fill a vector, are masked.
 class ChannelWindows {
 public:
   ChannelWindows(LoopBuilder &e, Contraction &contraction,
@@ -38,7 +38,9 @@ protected:
 
   const SlidingAxis &columns() const { return windows.columns; }
   unsigned channelDim() const { return *windows.channels; }
-  int64_t numTaps() const { return columns().taps * windows.getRowTaps(); }
+  int64_t getFilterArea() const {
+    return columns().filterSize * windows.getFilterRows();
+  }
   /// The distance from the first column that a block reads to the last.
   int64_t getReach() const {
     return (config.getMr() - 1) * columns().stride + columns().getReach();
@@ -48,8 +50,9 @@ protected:
   void moveToRow(Value row);
   /// Emits all blocks of the row, and vectors of channels from `begin` on.
   void emitBlocks(Value begin, Value end, BlockFn body);
-  /// The offset of a tap's row of the image, from the block's first column on.
-  Value getLine(Value rowTap);
+  /// The offset of a filter row's row of the image, from the block's first
+  /// column on.
+  Value getLine(Value filterRow);
   /// Reads a column of the block as f32, from the line of its channels on.
   Value readImage(Value line, int64_t column, const Channels &channels,
                   llvm::ArrayRef<Value> present);
@@ -62,13 +65,13 @@ protected:
   int64_t lanes;
   Value numImages, numRows, numColumns, numChannels, vectors;
   /// The current block: indices of the contraction's dimensions, and the rows
-  /// of taps that are in the image.
+  /// of the filter that are in the image.
   llvm::SmallVector<Value> indices;
-  Value firstRowTap, endRowTap;
+  Value firstFilterRow, endFilterRow;
 
 private:
   Value getImageSize(unsigned position);
-  void findRowTaps(Value row);
+  void findFilterRows(Value row);
   void emitBlock(Value column, Value begin, Value end, BlockFn body);
 
   llvm::SmallVector<Value> outerSizes;

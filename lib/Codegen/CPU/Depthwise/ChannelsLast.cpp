@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // A vector consists of channels: images are read in place, with any strides and
-// dilations. A register block is `mr` pixels of a row: for each row of taps, a
-// vector of the image is read once for all pixels that it is a tap of. Rows of
-// taps outside of the image are left out; columns outside, and channels that do
-// not fill a vector, are masked. Weights are packed before all tasks, tap by
-// tap for each vector of channels; constants are packed by the first call. A
-// task is some rows of one image.
+// dilations. A register block is `mr` pixels of a row: for each filter row, a
+// vector of the image is read once for all pixels whose filter reaches it.
+// Filter rows outside of the image are left out; columns outside, and channels
+// that do not fill a vector, are masked. Weights are packed before all tasks,
+// position by position for each vector of channels; constants are packed by the
+// first call. A task is some rows of one image.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,11 +38,11 @@ private:
   Value packWeights();
   void packVector(Value packed, Value vector);
   void multiply(const Channels &channels, ArrayRef<Value> present);
-  SmallVector<Value> addRow(Value rowTap, const Channels &channels,
+  SmallVector<Value> addRow(Value filterRow, const Channels &channels,
                             ArrayRef<Value> present, ValueRange sums);
   void store(const Channels &channels);
 
-  /// [vector of channels][tap][lane]
+  /// [vector of channels][filter position][lane]
   Value packed;
   Value sums;
 };
@@ -53,7 +53,7 @@ private:
 // Weights
 //===----------------------------------------------------------------------===//
 
-/// Packs taps in their order in the image.
+/// Packs filter positions in their order in the image.
 void ChannelsLast::packVector(Value packed, Value vector) {
   Value first = e.mul(vector, lanes);
   Value stride = weights().getStride(e, channelDim());
@@ -61,24 +61,28 @@ void ChannelsLast::packVector(Value packed, Value vector) {
   Value base = e.add(weights().origin, e.mul(first, stride));
   Value offsets =
       e.mul(e.iota(e.getIndexType(), lanes), e.splat(stride, lanes));
-  auto getTap = [&](const SlidingAxis &axis, int64_t place) {
-    int64_t tap = axis.dilation < 0 ? axis.taps - 1 - place : place;
-    return axis.tap ? e.mul(weights().getStride(e, *axis.tap), tap)
-                    : e.index(0);
+  auto getFilterOffset = [&](const SlidingAxis &axis, int64_t place) {
+    int64_t filterIndex =
+        axis.dilation < 0 ? axis.filterSize - 1 - place : place;
+    return axis.filterDim
+               ? e.mul(weights().getStride(e, *axis.filterDim), filterIndex)
+               : e.index(0);
   };
-  for (int64_t tap = 0; tap < numTaps(); ++tap) {
-    Value from = e.add(base, getTap(columns(), tap % columns().taps));
+  for (int64_t filterIndex = 0; filterIndex < getFilterArea(); ++filterIndex) {
+    Value from = e.add(
+        base, getFilterOffset(columns(), filterIndex % columns().filterSize));
     if (windows.rows)
-      from = e.add(from, getTap(*windows.rows, tap / columns().taps));
+      from = e.add(from, getFilterOffset(*windows.rows,
+                                         filterIndex / columns().filterSize));
     Value line = e.gather(weights().memory, from, offsets, mask);
     line = e.castFloat(line, weights().shape.rounding, e.getF32Type());
-    Value to = e.mul(e.add(e.mul(vector, numTaps()), tap), lanes);
+    Value to = e.mul(e.add(e.mul(vector, getFilterArea()), filterIndex), lanes);
     vector::StoreOp::create(e, line, packed, ValueRange{to});
   }
 }
 
 Value ChannelsLast::packWeights() {
-  Value size = e.mul(vectors, numTaps() * lanes);
+  Value size = e.mul(vectors, getFilterArea() * lanes);
   auto make = [&]() -> Value {
     Value memory = e.allocate(size, e.getF32Type());
     e.parallel(vectors, [&](Value vector) { packVector(memory, vector); });
@@ -93,23 +97,24 @@ Value ChannelsLast::packWeights() {
 // Sums
 //===----------------------------------------------------------------------===//
 
-/// Adds the products of one row of taps. `present` are conditions of the
+/// Adds the products of one filter row. `present` are conditions of the
 /// columns that the block reads; it is empty if all of them exist.
-SmallVector<Value> ChannelsLast::addRow(Value rowTap, const Channels &channels,
+SmallVector<Value> ChannelsLast::addRow(Value filterRow,
+                                        const Channels &channels,
                                         ArrayRef<Value> present,
                                         ValueRange carried) {
   VectorType type = e.vectorType(e.getF32Type(), lanes);
-  Value tap =
-      e.add(e.mul(channels.vector, numTaps()), e.mul(rowTap, columns().taps));
+  Value filterIndex = e.add(e.mul(channels.vector, getFilterArea()),
+                            e.mul(filterRow, columns().filterSize));
   SmallVector<Value> factors;
-  for (int64_t i = 0; i < columns().taps; ++i)
+  for (int64_t i = 0; i < columns().filterSize; ++i)
     factors.push_back(vector::LoadOp::create(
-        e, type, packed, ValueRange{e.mul(e.add(tap, i), lanes)}));
-  Value line = e.add(getLine(rowTap), channels.first);
+        e, type, packed, ValueRange{e.mul(e.add(filterIndex, i), lanes)}));
+  Value line = e.add(getLine(filterRow), channels.first);
   SmallVector<Value> result(carried);
   for (int64_t column = 0; column <= getReach(); ++column) {
     Value pixels;
-    for (int64_t i = 0; i < columns().taps; ++i) {
+    for (int64_t i = 0; i < columns().filterSize; ++i) {
       int64_t left = column - i * std::abs(columns().dilation);
       int64_t pixel = left / columns().stride;
       if (left < 0 || left % columns().stride != 0 || pixel >= config.getMr())
@@ -125,7 +130,8 @@ SmallVector<Value> ChannelsLast::addRow(Value rowTap, const Channels &channels,
 
 void ChannelsLast::multiply(const Channels &channels, ArrayRef<Value> present) {
   SmallVector<Value> zeros(config.getMr(), e.zeros(e.getF32Type(), lanes));
-  auto loop = scf::ForOp::create(e, firstRowTap, endRowTap, e.index(1), zeros);
+  auto loop =
+      scf::ForOp::create(e, firstFilterRow, endFilterRow, e.index(1), zeros);
   {
     OpBuilder::InsertionGuard guard(e);
     e.setInsertionPointToStart(loop.getBody());
@@ -158,7 +164,7 @@ void ChannelsLast::store(const Channels &channels) {
 
 void ChannelsLast::emit() {
   packed = packWeights();
-  Value work = e.mul(e.mul(numColumns, numChannels), numTaps());
+  Value work = e.mul(e.mul(numColumns, numChannels), getFilterArea());
   Value rowsPerTask =
       e.add(e.div(e.index(taskWork), e.max(work, e.index(1))), 1);
   Value pieces = e.ceilDiv(numRows, rowsPerTask);

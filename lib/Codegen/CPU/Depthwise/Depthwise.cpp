@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An image is prepared once for all taps: some of its rows are copied to memory
-// of the thread, as f32, with the zeros around them; for windows of stride two,
-// even columns are separated from odd ones. Each tap of a vector of results is
-// then a vector there. A task is such a piece of one image and channel, or of
-// several if that is little work; a register block is `mr` rows of `nr`
-// results, summed up tap by tap in one order.
+// An image is prepared once for all filter positions: some of its rows are
+// copied to memory of the thread, as f32, with the zeros around them; for
+// windows of stride two, even columns are separated from odd ones. Each filter
+// position of a vector of results is then a vector there. A task is such a
+// piece of one image and channel, or of several if that is little work; a
+// register block is `mr` rows of `nr` results, summed up position by position
+// in one order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -240,13 +241,14 @@ void Depthwise::prepare() {
   Value start = e.mul(firstRow, rows.stride);
   base = e.add(base, e.mul(rowPitch, rows.getBegin() - rows.constant));
   e.loop(count, [&](Value row) {
-    Value behind = e.add(start, row);
-    Value at = e.add(behind, rows.getBegin());
+    Value imageRow = e.add(start, row);
+    Value at = e.add(imageRow, rows.getBegin());
     Value isThere =
         arith::AndIOp::create(e, e.less(e.index(-1), at), e.less(at, size));
     Value to = getPlane(row, 0);
     e.ifElse(
-        isThere, [&] { prepareRow(e.add(base, e.mul(behind, rowPitch)), to); },
+        isThere,
+        [&] { prepareRow(e.add(base, e.mul(imageRow, rowPitch)), to); },
         [&] { zeroRow(to); });
   });
 }
@@ -264,21 +266,24 @@ void Depthwise::multiply(Value row, Value column) {
   Value weightBase = weights.origin;
   for (auto [dim, number] : llvm::zip(windows.outer, outer))
     weightBase = e.add(weightBase, e.mul(number, weights.getStride(e, dim)));
-  auto getTap = [&](const SlidingAxis &axis, int64_t tap) {
-    return axis.tap ? e.mul(weights.getStride(e, *axis.tap), tap) : e.index(0);
+  auto getFilterOffset = [&](const SlidingAxis &axis, int64_t filterIndex) {
+    return axis.filterDim
+               ? e.mul(weights.getStride(e, *axis.filterDim), filterIndex)
+               : e.index(0);
   };
   Value line = e.add(getPlane(e.mul(row, windows.getRowStride()), 0), column);
-  for (int64_t rowTap = 0; rowTap < windows.getRowTaps(); ++rowTap)
-    for (int64_t tap = 0; tap < columns().taps; ++tap) {
-      Value place = e.add(weightBase, getTap(columns(), tap));
+  for (int64_t filterRow = 0; filterRow < windows.getFilterRows(); ++filterRow)
+    for (int64_t filterIndex = 0; filterIndex < columns().filterSize;
+         ++filterIndex) {
+      Value place = e.add(weightBase, getFilterOffset(columns(), filterIndex));
       if (windows.rows)
-        place = e.add(place, getTap(*windows.rows, rowTap));
+        place = e.add(place, getFilterOffset(*windows.rows, filterRow));
       Value weight =
           e.splat(e.castFloat(e.load(weights.memory, place),
                               weights.shape.rounding, e.getF32Type()),
                   lanes);
-      int64_t offset = columns().getOffset(tap);
-      int64_t rowOffset = windows.rows ? windows.rows->getOffset(rowTap) : 0;
+      int64_t offset = columns().getOffset(filterIndex);
+      int64_t rowOffset = windows.rows ? windows.rows->getOffset(filterRow) : 0;
       for (int64_t i = 0; i < config.getMr(); ++i) {
         int64_t plane =
             (i * windows.getRowStride() + rowOffset) * phases + offset % phases;
@@ -353,7 +358,7 @@ void Depthwise::emit() {
   findColumns();
   Value items = e.mul(outerTotal, rowBlocks);
   Value work = e.mul(e.mul(e.min(numRows, e.index(blockRows)), numColumns),
-                     windows.getRowTaps() * columns().taps);
+                     windows.getFilterRows() * columns().filterSize);
   Value chunk = e.add(e.div(e.index(taskWork), e.max(work, e.index(1))), 1);
   e.parallel(e.ceilDiv(items, chunk), [&](Value task) {
     // Vectors may be read beyond the last line.

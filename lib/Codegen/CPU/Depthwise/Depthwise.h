@@ -21,7 +21,8 @@ void emitDepthwise(LoopBuilder &e, ContractOp op);
 void emitChannelsLast(LoopBuilder &e, Contraction &contraction,
                       const SlidingWindows &windows);
 
-/// Emits sums over the pixels of such images, for each tap (WindowSums.cpp).
+/// Emits sums over the pixels of such images, for each filter position
+/// (WindowSums.cpp).
 void emitWindowSums(LoopBuilder &e, Contraction &contraction,
                     const SlidingWindows &windows);
 

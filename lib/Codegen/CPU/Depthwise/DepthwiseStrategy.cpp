@@ -11,11 +11,11 @@ using namespace mlir;
 
 namespace mp::kernel {
 
-/// The code is unrolled over taps.
-constexpr int64_t maxTaps = 64;
+/// The code is unrolled over filter positions.
+constexpr int64_t maxFilterArea = 64;
 
 /// The axis of a dimension of the image; absent if it is not a window's, or has
-/// too many taps.
+/// too many filter positions.
 static std::optional<SlidingAxis> findAxis(const ContractShape &shape,
                                            unsigned position, bool sumsPixels) {
   AffineMap result = shape.contract.maps.back();
@@ -40,12 +40,12 @@ static std::optional<SlidingAxis> findAxis(const ContractShape &shape,
       continue;
     }
     // Only sizes below that of a vector are known.
-    int64_t taps = shape.contract.minSizes[dim];
-    if (axis.tap || taps == 0 || taps >= minLong ||
+    int64_t filterSize = shape.contract.minSizes[dim];
+    if (axis.filterDim || filterSize == 0 || filterSize >= minLong ||
         (sumsPixels && other.isFunctionOfDim(dim)))
       return std::nullopt;
-    axis.tap = dim;
-    axis.taps = taps;
+    axis.filterDim = dim;
+    axis.filterSize = filterSize;
     axis.dilation = factor;
   }
   return hasPixel ? std::optional(axis) : std::nullopt;
@@ -66,7 +66,7 @@ static std::optional<unsigned> findChannels(const ContractShape &shape,
   AffineMap image = shape.contract.maps[shape.rhs];
   unsigned result = shape.operands.size() - 1;
   unsigned pixels = sumsPixels ? shape.lhs : result;
-  unsigned taps = sumsPixels ? result : shape.lhs;
+  unsigned filter = sumsPixels ? result : shape.lhs;
   for (unsigned dim = 0; dim < image.getNumDims(); ++dim) {
     bool isLast = true;
     for (unsigned operand : {shape.rhs, pixels}) {
@@ -75,7 +75,7 @@ static std::optional<unsigned> findChannels(const ContractShape &shape,
                 results.back() == getAffineDimExpr(dim, image.getContext()) &&
                 shape.operands[operand].steps[dim] == 1;
     }
-    if (isLast && shape.contract.maps[taps].isFunctionOfDim(dim))
+    if (isLast && shape.contract.maps[filter].isFunctionOfDim(dim))
       return dim;
   }
   return std::nullopt;
@@ -93,7 +93,8 @@ static std::optional<SlidingWindows> findWindows(const ContractShape &shape,
   windows.image = shape.rhs;
   windows.sumsPixels = sumsPixels;
   windows.channels = findChannels(shape, sumsPixels);
-  // Without a sum there may be one tap of several: of a gradient at stride 2.
+  // Without a sum there may be one filter position of several: of a gradient at
+  // stride 2.
   if (!windows.channels && (sumsPixels || shape.groups[K].empty()))
     return std::nullopt;
   unsigned end = image.getNumResults();
@@ -121,23 +122,25 @@ static std::optional<SlidingWindows> findWindows(const ContractShape &shape,
     windows.rows = findAxis(shape, end - 1, sumsPixels);
   if (windows.rows)
     --end;
-  if (windows.rows && (windows.rows->pixel == columns->pixel ||
-                       (columns->tap && windows.rows->tap == columns->tap)))
+  if (windows.rows &&
+      (windows.rows->pixel == columns->pixel ||
+       (columns->filterDim && windows.rows->filterDim == columns->filterDim)))
     return std::nullopt;
-  if (columns->taps * windows.getRowTaps() > maxTaps)
+  if (columns->filterSize * windows.getFilterRows() > maxFilterArea)
     return std::nullopt;
-  // Without taps, either operand could be the image.
-  if (sumsPixels && !columns->tap && !(windows.rows && windows.rows->tap))
+  // Without a filter, either operand could be the image.
+  if (sumsPixels && !columns->filterDim &&
+      !(windows.rows && windows.rows->filterDim))
     return std::nullopt;
   for (unsigned dim = 0; dim < image.getNumDims(); ++dim) {
-    bool isTap = result.isFunctionOfDim(dim) == sumsPixels;
-    bool isOwn = dim == columns->pixel || columns->tap == dim ||
+    bool isFilter = result.isFunctionOfDim(dim) == sumsPixels;
+    bool isOwn = dim == columns->pixel || columns->filterDim == dim ||
                  windows.channels == dim ||
-                 (windows.rows &&
-                  (dim == windows.rows->pixel || windows.rows->tap == dim));
-    if (isTap && !isOwn)
+                 (windows.rows && (dim == windows.rows->pixel ||
+                                   windows.rows->filterDim == dim));
+    if (isFilter && !isOwn)
       return std::nullopt;
-    if (!isTap && !isOwn)
+    if (!isFilter && !isOwn)
       windows.outer.push_back(dim);
   }
   // The other dimensions of the image must be alone in an axis, and none may

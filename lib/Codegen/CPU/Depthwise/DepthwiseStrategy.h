@@ -19,35 +19,40 @@
 namespace mp::kernel {
 
 /// An axis of the image that is read at
-/// `stride * pixel + dilation * tap + constant`, where `pixel` is a dimension
-/// of the result and `tap` a dimension that is summed, of the weights.
-/// Gradients of weights have taps as results and are summed over pixels.
+/// `stride * pixel + dilation * filter + constant`, where `pixel` is a
+/// dimension of the result and `filter` a dimension that is summed, of the
+/// weights. Gradients of weights have filter positions as results and are
+/// summed over pixels.
 struct SlidingAxis {
   unsigned pixel = 0;
-  /// Absent if there is one tap.
-  std::optional<unsigned> tap;
-  int64_t taps = 1;
+  /// Absent if the filter has one position.
+  std::optional<unsigned> filterDim;
+  int64_t filterSize = 1;
   int64_t stride = 1, dilation = 0, constant = 0;
   /// The image's dimension.
   unsigned position = 0;
 
-  /// The distance of a tap from the first one in memory.
-  int64_t getOffset(int64_t tap) const {
-    return dilation < 0 ? -dilation * (taps - 1 - tap) : dilation * tap;
+  /// The distance of a filter position from the first one in memory.
+  int64_t getOffset(int64_t filterIndex) const {
+    return dilation < 0 ? -dilation * (filterSize - 1 - filterIndex)
+                        : dilation * filterIndex;
   }
   /// The begin of the window of result 0.
   int64_t getBegin() const {
-    return constant + (dilation < 0 ? dilation * (taps - 1) : 0);
+    return constant + (dilation < 0 ? dilation * (filterSize - 1) : 0);
   }
   /// The distance from the first element of a window to its last.
-  int64_t getReach() const { return getOffset(dilation < 0 ? 0 : taps - 1); }
+  int64_t getReach() const {
+    return getOffset(dilation < 0 ? 0 : filterSize - 1);
+  }
 };
 
 struct SlidingWindows {
   /// The operand, a (0) or b (1). The other has the weights, or gradients of
   /// the pixels.
   unsigned image;
-  /// True if results are taps, summed over pixels. Channels are last then.
+  /// True if results are filter positions, summed over pixels. Channels are
+  /// last then.
   bool sumsPixels = false;
   std::optional<SlidingAxis> rows;
   /// The axis along memory, in the image and in the result, unless channels
@@ -58,7 +63,7 @@ struct SlidingWindows {
   /// The other dimensions that are like pixels, mainly images.
   llvm::SmallVector<unsigned> outer;
 
-  int64_t getRowTaps() const { return rows ? rows->taps : 1; }
+  int64_t getFilterRows() const { return rows ? rows->filterSize : 1; }
   int64_t getRowStride() const { return rows ? rows->stride : 1; }
 };
 

@@ -15,7 +15,7 @@ namespace mp::kernel {
 /// Reads elements of an operand of the epilogue.
 static Value readVector(LoopBuilder &e, const View &view,
                         const ResultVector &vector) {
-  Value place = view.getPlace(e, vector.indices);
+  Value place = view.getOffset(e, vector.indices);
   Value stride = view.strides[vector.dim];
   if (!stride)
     return e.splat(e.load(view.memory, place), vector.lanes);
@@ -41,7 +41,7 @@ void storeVector(LoopBuilder &e, const Contraction &contraction,
     arguments.push_back(readVector(e, view, vector));
   Value result = applyEpilogue(e, contraction.op, arguments, vector.lanes);
   const View &output = contraction.views.back();
-  Value place = output.getPlace(e, vector.indices);
+  Value place = output.getOffset(e, vector.indices);
   if (output.shape.steps[vector.dim] != 1) {
     Value offsets = e.mul(e.iota(e.getIndexType(), vector.lanes),
                           e.splat(output.strides[vector.dim], vector.lanes));

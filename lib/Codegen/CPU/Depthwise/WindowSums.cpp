@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // Gradients of the weights of depthwise convolutions whose channels are last:
-// for each tap, a sum over all pixels of an image's pixel times the gradient of
-// the pixel that has it as a tap. Vectors consist of channels. A task is a part
-// of all rows of pixels, and some vectors; it has its own sums for all taps,
-// since each row of pixels adds to all of them. Then all parts are added up, in
-// one order. Parts depend on sizes alone: the number of threads does not change
-// a bit.
+// for each filter position, a sum over all pixels of an image's pixel times the
+// gradient of the result whose filter reads it there. Vectors consist of
+// channels. A task is a part of all rows of pixels, and some vectors; it has
+// its own sums for all filter positions, since each row of pixels adds to all
+// of them. Then all parts are added up, in one order. Parts depend on sizes
+// alone: the number of threads does not change a bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,13 +44,14 @@ private:
   void findParts();
   void clear(Value begin, Value end);
   void addBlock(const Channels &channels, ArrayRef<Value> present);
-  void addRow(Value rowTap, const Channels &channels, ArrayRef<Value> present,
-              ArrayRef<Value> gradients, ArrayRef<Value> pixels);
+  void addRow(Value filterRow, const Channels &channels,
+              ArrayRef<Value> present, ArrayRef<Value> gradients,
+              ArrayRef<Value> pixels);
   void addParts(Value vector);
-  void store(const Channels &channels, Value tap, Value sum);
+  void store(const Channels &channels, Value filterIndex, Value sum);
 
   Value linesOfPart, numParts, numChunks;
-  /// [part][vector of channels][tap][lane]
+  /// [part][vector of channels][filter position][lane]
   Value sums;
   /// The part that the task computes.
   Value part;
@@ -59,7 +60,7 @@ private:
 } // namespace
 
 Value WindowSums::getSums(Value part, Value vector) {
-  return e.mul(e.add(e.mul(part, vectors), vector), numTaps() * lanes);
+  return e.mul(e.add(e.mul(part, vectors), vector), getFilterArea() * lanes);
 }
 
 /// Lines are rows of pixels of all images.
@@ -68,7 +69,7 @@ void WindowSums::findParts() {
   Value lines = e.mul(numImages, numRows);
   numChunks = e.ceilDiv(vectors, taskVectors);
   Value channels = e.min(numChannels, e.index(taskVectors * lanes));
-  Value work = e.max(e.mul(e.mul(numColumns, channels), numTaps()), one);
+  Value work = e.max(e.mul(e.mul(numColumns, channels), getFilterArea()), one);
   Value parts = e.ceilDiv(e.index(numTasks), e.max(numChunks, one));
   linesOfPart =
       e.max(e.ceilDiv(lines, parts), e.ceilDiv(e.index(taskWork), work));
@@ -83,45 +84,47 @@ void WindowSums::clear(Value begin, Value end) {
 }
 
 /// `pixels` are conditions of the block's pixels; empty if all are there.
-void WindowSums::addRow(Value rowTap, const Channels &channels,
+void WindowSums::addRow(Value filterRow, const Channels &channels,
                         ArrayRef<Value> present, ArrayRef<Value> gradients,
                         ArrayRef<Value> pixels) {
-  int64_t taps = columns().taps, sets = taps < fewSums ? 2 : 1;
+  int64_t filterSize = columns().filterSize,
+          sets = filterSize < fewSums ? 2 : 1;
   VectorType type = e.vectorType(e.getF32Type(), lanes);
-  Value base =
-      e.add(getSums(part, channels.vector), e.mul(rowTap, taps * lanes));
-  SmallVector<Value> own(taps * sets, e.zeros(e.getF32Type(), lanes));
-  for (int64_t tap = 0; tap < taps; ++tap)
-    own[tap] = vector::LoadOp::create(e, type, sums,
-                                      ValueRange{e.add(base, tap * lanes)});
-  Value line = e.add(getLine(rowTap), channels.first);
+  Value base = e.add(getSums(part, channels.vector),
+                     e.mul(filterRow, filterSize * lanes));
+  SmallVector<Value> own(filterSize * sets, e.zeros(e.getF32Type(), lanes));
+  for (int64_t filterIndex = 0; filterIndex < filterSize; ++filterIndex)
+    own[filterIndex] = vector::LoadOp::create(
+        e, type, sums, ValueRange{e.add(base, filterIndex * lanes)});
+  Value line = e.add(getLine(filterRow), channels.first);
   for (int64_t column = 0; column <= getReach(); ++column) {
     Value value;
-    for (int64_t tap = 0; tap < taps; ++tap) {
-      int64_t left = column - tap * std::abs(columns().dilation);
+    for (int64_t filterIndex = 0; filterIndex < filterSize; ++filterIndex) {
+      int64_t left = column - filterIndex * std::abs(columns().dilation);
       int64_t pixel = left / columns().stride;
       if (left < 0 || left % columns().stride != 0 || pixel >= config.getMr())
         continue;
       if (!value)
         value = readImage(line, column, channels, present);
-      Value &sum = own[pixel % sets * taps + tap];
+      Value &sum = own[pixel % sets * filterSize + filterIndex];
       Value next = vector::FMAOp::create(e, gradients[pixel], value, sum);
       if (!pixels.empty())
         next = arith::SelectOp::create(e, pixels[pixel], next, sum);
       sum = next;
     }
   }
-  for (int64_t tap = 0; tap < taps; ++tap) {
-    Value sum = own[tap];
+  for (int64_t filterIndex = 0; filterIndex < filterSize; ++filterIndex) {
+    Value sum = own[filterIndex];
     if (sets > 1)
-      sum = arith::AddFOp::create(e, sum, own[taps + tap]);
-    vector::StoreOp::create(e, sum, sums, ValueRange{e.add(base, tap * lanes)});
+      sum = arith::AddFOp::create(e, sum, own[filterSize + filterIndex]);
+    vector::StoreOp::create(e, sum, sums,
+                            ValueRange{e.add(base, filterIndex * lanes)});
   }
 }
 
 void WindowSums::addBlock(const Channels &channels, ArrayRef<Value> present) {
   Value column = indices[columns().pixel];
-  Value at = e.add(gradient().getPlace(e, indices), channels.first);
+  Value at = e.add(gradient().getOffset(e, indices), channels.first);
   VectorType type = e.vectorType(gradient().shape.element, lanes);
   SmallVector<Value> gradients, pixels;
   for (int64_t pixel = 0; pixel < config.getMr(); ++pixel) {
@@ -142,8 +145,8 @@ void WindowSums::addBlock(const Channels &channels, ArrayRef<Value> present) {
     gradients.push_back(
         e.castFloat(value, gradient().shape.rounding, e.getF32Type()));
   }
-  e.loop(firstRowTap, endRowTap, 1, [&](Value rowTap) {
-    addRow(rowTap, channels, present, gradients, pixels);
+  e.loop(firstFilterRow, endFilterRow, 1, [&](Value filterRow) {
+    addRow(filterRow, channels, present, gradients, pixels);
   });
 }
 
@@ -152,42 +155,43 @@ void WindowSums::addParts(Value vector) {
   VectorType type = e.vectorType(e.getF32Type(), lanes);
   Channels channels{vector, e.mul(vector, lanes), Value()};
   channels.mask = e.firstLanes(e.sub(numChannels, channels.first), lanes);
-  e.loop(e.index(numTaps()), [&](Value tap) {
+  e.loop(e.index(getFilterArea()), [&](Value filterIndex) {
     auto loop = scf::ForOp::create(e, e.index(0), numParts, e.index(1),
                                    e.zeros(e.getF32Type(), lanes));
     {
       OpBuilder::InsertionGuard guard(e);
       e.setInsertionPointToStart(loop.getBody());
-      Value at =
-          e.add(getSums(loop.getInductionVar(), vector), e.mul(tap, lanes));
+      Value at = e.add(getSums(loop.getInductionVar(), vector),
+                       e.mul(filterIndex, lanes));
       Value own = vector::LoadOp::create(e, type, sums, ValueRange{at});
       Value sum =
           arith::AddFOp::create(e, loop.getRegionIterArgs().front(), own);
       scf::YieldOp::create(e, sum);
     }
-    store(channels, tap, loop.getResult(0));
+    store(channels, filterIndex, loop.getResult(0));
   });
 }
 
-void WindowSums::store(const Channels &channels, Value tap, Value sum) {
+void WindowSums::store(const Channels &channels, Value filterIndex, Value sum) {
   SmallVector<Value> at(contraction.sizes.size());
   at[channelDim()] = channels.first;
-  // Taps are numbered as they lie in the image.
-  auto setTap = [&](const SlidingAxis &axis, Value place) {
-    if (axis.tap)
-      at[*axis.tap] =
-          axis.dilation < 0 ? e.sub(e.index(axis.taps - 1), place) : place;
+  // Filter positions are numbered as they lie in the image.
+  auto setFilterIndex = [&](const SlidingAxis &axis, Value place) {
+    if (axis.filterDim)
+      at[*axis.filterDim] = axis.dilation < 0
+                                ? e.sub(e.index(axis.filterSize - 1), place)
+                                : place;
   };
-  Value taps = e.index(columns().taps);
-  setTap(columns(), e.rem(tap, taps));
+  Value filterSize = e.index(columns().filterSize);
+  setFilterIndex(columns(), e.rem(filterIndex, filterSize));
   if (windows.rows)
-    setTap(*windows.rows, e.div(tap, taps));
+    setFilterIndex(*windows.rows, e.div(filterIndex, filterSize));
   storeVector(e, contraction, {at, channelDim(), lanes, channels.mask}, sum);
 }
 
 void WindowSums::emit() {
   findParts();
-  Value size = e.mul(e.mul(numParts, vectors), numTaps() * lanes);
+  Value size = e.mul(e.mul(numParts, vectors), getFilterArea() * lanes);
   sums = e.allocate(size, e.getF32Type());
   Value lines = e.mul(numImages, numRows);
   e.parallel(e.mul(numParts, numChunks), [&](Value task) {

@@ -197,10 +197,10 @@ struct LowerDraw : public RuntimePattern<runtime::DrawOp> {
   }
 };
 
-struct LowerStamp : public RuntimePattern<runtime::StampOp> {
+struct LowerTimestamp : public RuntimePattern<runtime::TimestampOp> {
   using RuntimePattern::RuntimePattern;
 
-  LogicalResult matchAndRewrite(runtime::StampOp op, OpAdaptor adaptor,
+  LogicalResult matchAndRewrite(runtime::TimestampOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     Value number = integer(b, op.getLoc(), b.getI64Type(), op.getNumber());
     call(b, op, "mp_stamp", number);
@@ -381,7 +381,7 @@ struct LowerLaunch : public RuntimePattern<runtime::LaunchOp> {
     }
     for (auto [index, field] : llvm::enumerate(fields))
       LLVM::StoreOp::create(b, loc, field,
-                            getPlace(b, loc, frameType, frame, index));
+                            getFieldAddress(b, loc, frameType, frame, index));
     std::string name = (op.getCallee() + "_frame").str();
     auto module = op->getParentOfType<ModuleOp>();
     if (!find<LLVM::LLVMFuncOp>(module, name))
@@ -394,8 +394,8 @@ struct LowerLaunch : public RuntimePattern<runtime::LaunchOp> {
   }
 
 private:
-  Value getPlace(OpBuilder &b, Location loc, Type frameType, Value frame,
-                 int32_t index) const {
+  Value getFieldAddress(OpBuilder &b, Location loc, Type frameType, Value frame,
+                        int32_t index) const {
     return LLVM::GEPOp::create(b, loc, frame.getType(), frameType, frame,
                                ArrayRef<LLVM::GEPArg>{0, index});
   }
@@ -416,8 +416,9 @@ private:
     b.setInsertionPointToStart(entry);
     int32_t next = 0;
     auto load = [&] {
-      Value place = getPlace(b, loc, frameType, entry->getArgument(0), next);
-      return LLVM::LoadOp::create(b, loc, frameType.getBody()[next++], place);
+      Value address =
+          getFieldAddress(b, loc, frameType, entry->getArgument(0), next);
+      return LLVM::LoadOp::create(b, loc, frameType.getBody()[next++], address);
     };
     SmallVector<Value> arguments;
     for (Value capture : op.getCaptures()) {
@@ -449,7 +450,7 @@ void populateRuntimeToLLVMPatterns(const LLVMTypeConverter &converter,
   patterns.add<LowerAlloc, LowerCacheInsert, LowerCacheLookup, LowerCheckInputs,
                LowerConstant, LowerDealloc, LowerDraw, LowerFail, LowerInput,
                LowerInputSize, LowerLaunch, LowerOutput, LowerReduceStart,
-               LowerReduceWait, LowerStamp>(converter, symbols);
+               LowerReduceWait, LowerTimestamp>(converter, symbols);
   populateScratchToLLVMPatterns(converter, patterns);
 }
 

@@ -41,26 +41,27 @@ static SmallVector<double> expand(ArrayRef<double> points, size_t omitted) {
   return factors;
 }
 
-ShortConvolution::ShortConvolution(int64_t results, int64_t taps)
+ShortConvolution::ShortConvolution(int64_t results, int64_t length)
     : results(results) {
-  SmallVector<double> points = getPoints(results + taps - 2);
+  SmallVector<double> points = getPoints(results + length - 2);
   sumFactors.resize(results);
   for (auto [number, point] : llvm::enumerate(points)) {
     patchFactors.push_back(expand(points, number));
     double scale = 1;
     for (auto [other, value] : llvm::enumerate(points))
       scale *= other == number ? 1 : point - value;
-    tapFactors.emplace_back();
+    filterFactors.emplace_back();
     double power = 1;
-    for (int64_t tap = 0; tap < taps; ++tap, power *= point)
-      tapFactors.back().push_back(power / scale);
+    for (int64_t filterIndex = 0; filterIndex < length;
+         ++filterIndex, power *= point)
+      filterFactors.back().push_back(power / scale);
     power = 1;
     for (int64_t result = 0; result < results; ++result, power *= point)
       sumFactors[result].push_back(power);
   }
   patchFactors.push_back(expand(points, points.size()));
-  tapFactors.emplace_back(taps, 0.0);
-  tapFactors.back().back() = 1;
+  filterFactors.emplace_back(length, 0.0);
+  filterFactors.back().back() = 1;
   for (int64_t result = 0; result < results; ++result)
     sumFactors[result].push_back(result + 1 == results);
 }

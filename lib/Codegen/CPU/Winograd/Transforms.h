@@ -15,20 +15,20 @@ namespace mp::kernel {
 /// A matrix as a list of rows.
 using Factors = llvm::SmallVector<llvm::SmallVector<double>>;
 
-/// The matrices by which `results` neighbouring sums over `taps` taps take
-/// results + taps - 1 products:
+/// The matrices by which `results` neighbouring sums over a filter of `length`
+/// positions take results + length - 1 products:
 ///
-///     sums ((taps g) * (patch d)),  * by element.
+///     sums ((filter g) * (patch d)),  * by element.
 ///
 /// They come from values of polynomials at as many points, infinity among
 /// them (Cook and Toom).
 struct ShortConvolution {
-  ShortConvolution(int64_t results, int64_t taps);
+  ShortConvolution(int64_t results, int64_t length);
   int64_t getNumPlaces() const { return patchFactors.size(); }
 
   int64_t results;
-  /// Matrices of places x places, places x taps, results x places.
-  Factors patchFactors, tapFactors, sumFactors;
+  /// Matrices of places x places, places x filter positions, results x places.
+  Factors patchFactors, filterFactors, sumFactors;
 };
 
 /// The product of a matrix with a column of floats, scalars or vectors.

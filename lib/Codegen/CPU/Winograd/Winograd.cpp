@@ -7,8 +7,8 @@
 //
 // F(m x m, 3 x 3) of Lavin and Gray, Fast Algorithms for Convolutional Neural
 // Networks (2015): the image is cut into patches of n = m + 2 lines and columns
-// that overlap by two, one for each tile of m x m results. Patches and taps are
-// transformed,
+// that overlap by two, one for each tile of m x m results. Patches and filters
+// are transformed,
 //
 //     V = B' d B,  U = G g G',  M[i] = U[i] V[i] for each of the n n places i,
 //
@@ -59,8 +59,9 @@ public:
   Winograd(LoopBuilder &e, ContractOp op)
       : e(e), contraction(e, op), shape(contraction.shape, *op.getConfig()),
         windows(*findWindows(contraction.shape)),
-        transform(op.getConfig()->getF(), numTaps), edge(transform.results),
-        reach(edge + numTaps - 1), image(contraction.views[windows.image]),
+        transform(op.getConfig()->getF(), winogradFilterSize),
+        edge(transform.results), reach(edge + winogradFilterSize - 1),
+        image(contraction.views[windows.image]),
         weight(contraction.views[1 - windows.image]) {}
 
   void emit();
@@ -68,12 +69,12 @@ public:
 private:
   void chooseBlocks();
   int64_t getNumPlaces() const { return reach * reach; }
-  Value getTapsSize() {
+  Value getTransformedSize() {
     return e.mul(e.mul(batches, getNumPlaces()), e.mul(lhsPanels, rowPitch));
   }
   Value transformWeights();
-  void transformTaps(Value place, Value mask, Value taps, Value to);
-  void emitTask(Value number, Value taps);
+  void transformFilter(Value place, Value mask, Value transformed, Value to);
+  void emitTask(Value number, Value transformed);
   /// The elements that a run reads: rows of a patch by columns of a tile's
   /// width.
   struct Patches {
@@ -90,7 +91,7 @@ private:
                  ArrayRef<Value> masks, int64_t dy);
   Value readExtra(const View &view, Value place, ArrayRef<Run> runs,
                   ArrayRef<Value> masks, int64_t dy);
-  Value getPlace(const View &view, const Run &run);
+  Value getOffset(const View &view, const Run &run);
   /// True if an operand's offsets depend on the tile.
   bool isAcross(const View &view) const {
     return contraction.shape.moves(N, view.shape);
@@ -99,9 +100,9 @@ private:
     return kernel::getNumRuns(contraction.shape, windows, edge, shape.lanes);
   }
 
-  /// The coordinate of the first tap in the image's order.
+  /// The coordinate of the first filter position in the image's order.
   static int64_t getBegin(const WindowAxis &axis) {
-    return axis.constant - (axis.mirrored ? numTaps - 1 : 0);
+    return axis.constant - (axis.mirrored ? winogradFilterSize - 1 : 0);
   }
   unsigned getRow() const { return contraction.groups[M].dims[0].back(); }
   unsigned getChannel() const { return contraction.groups[K].dims[0].back(); }
@@ -158,7 +159,7 @@ void Winograd::chooseBlocks() {
 /// Transforms all weights: [batch][place][panel][depth][row], a panel by its
 /// rows' lanes.
 Value Winograd::transformWeights() {
-  Value taps = e.allocate(getTapsSize(), shape.element);
+  Value transformed = e.allocate(getTransformedSize(), shape.element);
   unsigned operand = 1 - windows.image;
   e.parallel(e.mul(batches, lhsPanels), [&](Value number) {
     Value batch = e.div(number, lhsPanels), panel = e.rem(number, lhsPanels);
@@ -175,28 +176,31 @@ Value Winograd::transformWeights() {
         Value to =
             e.add(e.mul(panels, rowPitch),
                   e.add(e.mul(first, shape.mr), e.mul(lane, shape.lanes)));
-        transformTaps(place, present, taps, to);
+        transformFilter(place, present, transformed, to);
       });
     });
   });
-  return taps;
+  return transformed;
 }
 
 /// Writes G g G' of one row for a vector of channels to `to`, with a place's
 /// pitch between elements.
-void Winograd::transformTaps(Value place, Value mask, Value taps, Value to) {
+void Winograd::transformFilter(Value place, Value mask, Value transformed,
+                               Value to) {
   Value offsets =
       e.mul(e.iota(e.getIndexType(), shape.lanes),
             e.splat(weight.getStride(e, getChannel()), shape.lanes));
-  auto getTap = [&](unsigned axis, int64_t tap) {
+  auto getFilterOffset = [&](unsigned axis, int64_t filterIndex) {
     const WindowAxis &read = windows.axes[axis];
     return e.mul(weight.getStride(e, read.summed),
-                 read.mirrored ? numTaps - 1 - tap : tap);
+                 read.mirrored ? winogradFilterSize - 1 - filterIndex
+                               : filterIndex);
   };
   auto readColumn = [&](int64_t column) {
     SmallVector<Value> read;
-    for (int64_t row = 0; row < numTaps; ++row) {
-      Value from = e.add(place, e.add(getTap(0, row), getTap(1, column)));
+    for (int64_t row = 0; row < winogradFilterSize; ++row) {
+      Value from = e.add(
+          place, e.add(getFilterOffset(0, row), getFilterOffset(1, column)));
       read.push_back(e.castFloat(e.gather(weight.memory, from, offsets, mask),
                                  weight.shape.rounding, shape.element));
     }
@@ -204,11 +208,11 @@ void Winograd::transformTaps(Value place, Value mask, Value taps, Value to) {
   };
   Value pitch = e.mul(lhsPanels, rowPitch);
   transformSquare(
-      e, transform.tapFactors, readColumn,
+      e, transform.filterFactors, readColumn,
       [&](int64_t row, ArrayRef<Value> columns) {
         for (auto [column, value] : llvm::enumerate(columns))
           vector::StoreOp::create(
-              e, value, taps,
+              e, value, transformed,
               ValueRange{e.add(to, e.mul(pitch, row * reach + column))});
       });
 }
@@ -248,7 +252,7 @@ static Value getMask(LoopBuilder &e, const Run &run, Value column, Value size,
   return e.lanesBetween(begin, end, lanes);
 }
 
-Value Winograd::getPlace(const View &view, const Run &run) {
+Value Winograd::getOffset(const View &view, const Run &run) {
   const auto &columns = contraction.groups[N].dims;
   Value place = e.mul(run.row, view.getStride(e, windows.axes[0].kept));
   if (columns.size() == 3)
@@ -264,16 +268,16 @@ SmallVector<Winograd::Patches> Winograd::findPatches(Value first) {
   Value operand = contraction.op->getOperand(windows.image);
   Value height = memref::DimOp::create(e, operand, rowAxis.position);
   Value width = memref::DimOp::create(e, operand, columnAxis.position);
-  // The taps' part of the operand's first place is in its base.
+  // The filter's part of the operand's first place is in its base.
   auto getShift = [&](const WindowAxis &axis) {
     return e.mul(image.getStride(e, axis.kept),
-                 axis.mirrored ? 1 - numTaps : 0);
+                 axis.mirrored ? 1 - winogradFilterSize : 0);
   };
   Value base = e.add(bases[windows.image],
                      e.add(getShift(rowAxis), getShift(columnAxis)));
   SmallVector<Patches> result;
   for (const Run &run : findRuns(first)) {
-    Patches patches{e.add(base, getPlace(image, run)), {}};
+    Patches patches{e.add(base, getOffset(image, run)), {}};
     for (int64_t row = 0; row < reach; ++row) {
       Value line = e.add(run.row, e.index(row + getBegin(rowAxis)));
       Value isLine =
@@ -343,7 +347,7 @@ Value Winograd::readExtra(const View &view, Value place, ArrayRef<Run> runs,
   place = e.add(place, e.mul(view.getStride(e, windows.axes[0].kept), dy));
   for (auto [run, mask] : llvm::zip_equal(runs, masks))
     read = vector::MaskedLoadOp::create(
-        e, type, view.memory, ValueRange{e.add(place, getPlace(view, run))},
+        e, type, view.memory, ValueRange{e.add(place, getOffset(view, run))},
         mask, read);
   return read;
 }
@@ -396,16 +400,16 @@ void Winograd::storeLine(Value sums, Value row, ArrayRef<Run> runs,
   Value place = e.add(getRow(views.size() - 1),
                       e.mul(view.getStride(e, windows.axes[0].kept), dy));
   for (auto [run, mask] : llvm::zip_equal(runs, masks))
-    vector::MaskedStoreOp::create(e, view.memory,
-                                  ValueRange{e.add(place, getPlace(view, run))},
-                                  mask, result);
+    vector::MaskedStoreOp::create(
+        e, view.memory, ValueRange{e.add(place, getOffset(view, run))}, mask,
+        result);
 }
 
 //===----------------------------------------------------------------------===//
 // Tasks
 //===----------------------------------------------------------------------===//
 
-void Winograd::emitTask(Value number, Value taps) {
+void Winograd::emitTask(Value number, Value transformed) {
   Value firstColumn = e.mul(e.rem(number, rhsPanels), shape.nr());
   Value rest = e.div(number, rhsPanels);
   Value firstPanel = e.mul(e.rem(rest, rowBlocks), blockRows);
@@ -423,7 +427,7 @@ void Winograd::emitTask(Value number, Value taps) {
   });
   auto module = contraction.op->getParentOfType<ModuleOp>();
   PanelProduct product;
-  product.lhs = taps;
+  product.lhs = transformed;
   product.lhsPitch = rowPitch;
   product.rhs = patches;
   product.k = depth;
@@ -433,9 +437,9 @@ void Winograd::emitTask(Value number, Value taps) {
   product.numColumns = width;
   e.loop(e.index(getNumPlaces()), [&](Value place) {
     Value panels = e.mul(e.add(e.mul(batch, getNumPlaces()), place), lhsPanels);
-    product.lhsPlace = e.mul(e.add(panels, firstPanel), rowPitch);
-    product.rhsPlace = e.mul(place, columnPitch);
-    product.sumPlace = e.mul(place, pitch);
+    product.lhsOffset = e.mul(e.add(panels, firstPanel), rowPitch);
+    product.rhsOffset = e.mul(place, columnPitch);
+    product.sumOffset = e.mul(place, pitch);
     emitPanelProduct(e, module, shape, product);
   });
   e.loop(e.index(0), width, shape.lanes, [&](Value begin) {
@@ -447,14 +451,14 @@ void Winograd::emitTask(Value number, Value taps) {
 void Winograd::emit() {
   chooseBlocks();
   bool isKept = contraction.op.getConfig()->getCached() == Cached::LHS;
-  Value taps = isKept
-                   ? makeOnce(e, contraction.op, getTapsSize(), shape.element,
-                              [&] { return transformWeights(); })
-                   : transformWeights();
+  Value transformed =
+      isKept ? makeOnce(e, contraction.op, getTransformedSize(), shape.element,
+                        [&] { return transformWeights(); })
+             : transformWeights();
   Value tasks = e.mul(e.mul(batches, rowBlocks), rhsPanels);
-  e.parallel(tasks, [&](Value number) { emitTask(number, taps); });
+  e.parallel(tasks, [&](Value number) { emitTask(number, transformed); });
   if (!isKept)
-    memref::DeallocOp::create(e, taps);
+    memref::DeallocOp::create(e, transformed);
   contraction.release(e);
 }
 

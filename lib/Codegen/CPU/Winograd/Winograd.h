@@ -14,7 +14,7 @@
 
 namespace mp::kernel {
 
-/// Emits the loops of `op`, a convolution of 3 x 3 taps at stride 1 or the
+/// Emits the loops of `op`, a convolution of 3 x 3 filters at stride 1 or the
 /// gradient of its image (WinogradStrategy.h), at the insertion point of `e`.
 void emitWinograd(LoopBuilder &e, ContractOp op);
 

@@ -38,10 +38,10 @@ bool isNarrow(ContractOp op, const ContractShape &shape) {
 
 int64_t getNumRuns(const ContractShape &shape, const Windows &windows,
                    int64_t edge, int64_t lanes) {
-  int64_t least = shape.getLeastSizes()[windows.axes[1].kept];
+  int64_t least = shape.getMinSizes()[windows.axes[1].kept];
   if (least < edge)
     return maxRuns + 1;
-  return getMostRuns(lanes, llvm::divideCeil(least, edge));
+  return getMaxRuns(lanes, llvm::divideCeil(least, edge));
 }
 
 /// True if only axes of windows may exceed an image.
@@ -64,7 +64,7 @@ static bool hasTiles(const ContractShape &shape, GroupKind group, int64_t edge,
   int64_t tiles = 1, kept = 1, computed = 1;
   for (auto [number, dims] : llvm::enumerate(groupDims))
     for (unsigned dim : dims) {
-      int64_t least = std::max<int64_t>(shape.getLeastSizes()[dim], 1);
+      int64_t least = std::max<int64_t>(shape.getMinSizes()[dim], 1);
       if (number + 2 < groupDims.size()) {
         tiles *= least;
         continue;
@@ -83,7 +83,7 @@ bool canTransform(const ContractShape &shape, const Windows &windows,
   const auto &columns = shape.groups[N];
   const auto &summed = shape.groups[K];
   for (const WindowAxis &axis : windows.axes)
-    if (shape.getLeastSizes()[axis.summed] != numTaps)
+    if (shape.getMinSizes()[axis.summed] != winogradFilterSize)
       return false;
   if (columns.size() < 2 || columns.size() > 3 ||
       !isOne(columns.end()[-2], rowAxis.kept) ||
@@ -111,7 +111,7 @@ bool paysToTransform(const ContractShape &shape, const Windows &windows,
   // These pay for weights of four times their size.
   constexpr int64_t fewestTiles = 80;
   std::optional<int64_t> rows = shape.getShortSize(M);
-  return shape.getLeastSizes()[shape.groups[K][0].back()] >= fewestChannels &&
+  return shape.getMinSizes()[shape.groups[K][0].back()] >= fewestChannels &&
          (!rows || *rows >= fewestChannels) &&
          (edge == 2 || hasTiles(shape, N, edge, fewestTiles));
 }
@@ -119,7 +119,7 @@ bool paysToTransform(const ContractShape &shape, const Windows &windows,
 bool canTransformWeights(const ContractShape &shape, const Windows &windows) {
   const auto &[rowAxis, columnAxis] = windows.axes;
   for (const WindowAxis &axis : windows.axes)
-    if (axis.mirrored || shape.getLeastSizes()[axis.kept] != numTaps)
+    if (axis.mirrored || shape.getMinSizes()[axis.kept] != winogradFilterSize)
       return false;
   const auto &across = shape.groups[N];
   const auto &summed = shape.groups[K];
@@ -139,7 +139,7 @@ bool paysToTransformWeights(const ContractShape &shape, int64_t edge) {
   // Both operands are transformed: the savings grow with their channels.
   int64_t channels = 1;
   for (unsigned dim : shape.groups[N][0])
-    channels *= shape.getLeastSizes()[dim];
+    channels *= shape.getMinSizes()[dim];
   // The sums are transformed, too.
   constexpr int64_t fewestTiles = 128;
   return channels > maxFew && !shape.hasFewRows() &&

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Convolutions of 3 x 3 taps at stride 1, gradients of their images, and
-// gradients of such taps: tests if they can be transformed, which `config` has
-// to fit, and if that pays.
+// Convolutions of 3 x 3 filters at stride 1, gradients of their images, and
+// gradients of such filters: tests if they can be transformed, which `config`
+// has to fit, and if that pays.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 
 namespace mp::kernel {
 
-constexpr int64_t numTaps = 3;
+constexpr int64_t winogradFilterSize = 3;
 
 /// True if errors of F(4 x 4) are lost in rounding: all values have 16 bits.
 bool isNarrow(ContractOp op, const ContractShape &shape);

@@ -36,15 +36,15 @@ namespace mp::kernel {
 
 namespace {
 
-constexpr int64_t allTaps = numTaps * numTaps;
+constexpr int64_t winogradFilterArea = winogradFilterSize * winogradFilterSize;
 
 class WinogradWeights {
 public:
   WinogradWeights(LoopBuilder &e, ContractOp op)
       : e(e), contraction(e, op), shape(contraction.shape, *op.getConfig()),
         windows(*findWindows(contraction.shape)),
-        transform(numTaps, op.getConfig()->getF()),
-        edge(op.getConfig()->getF()), reach(edge + numTaps - 1) {}
+        transform(winogradFilterSize, op.getConfig()->getF()),
+        edge(op.getConfig()->getF()), reach(edge + winogradFilterSize - 1) {}
 
   void emit();
 
@@ -81,7 +81,7 @@ private:
   void packRows(const TileBlock &block, Value vector);
   void packColumns(const TileBlock &block, Value vector);
   void multiplyPanels(const TileBlock &block, Value place, Value panel);
-  Value getTapPlaces(int64_t channel, int64_t tap);
+  Value getFilterOffsets(int64_t channel, int64_t filterIndex);
   void finish(TileStore &output, Value rowPanel, Value columnPanel,
               Value memory);
 
@@ -106,7 +106,7 @@ private:
   Value rowPitch, columnPitch;
   /// Memory that all tasks share: panels [place][panel][tile][lane] of both
   /// operands, sums [place][panel of columns][panel of rows].
-  Value memory, columnsPlace, sumsPlace;
+  Value memory, columnsOffset, sumsOffset;
 };
 } // namespace
 
@@ -134,9 +134,9 @@ void WinogradWeights::chooseBlocks() {
   rhsPanels = e.ceilDiv(columns, shape.nr());
   rowPitch = e.mul(depth, shape.mr);
   columnPitch = e.mul(depth, shape.nr());
-  columnsPlace = e.mul(e.mul(lhsPanels, rowPitch), getNumPlaces());
-  sumsPlace =
-      e.add(columnsPlace, e.mul(e.mul(rhsPanels, columnPitch), getNumPlaces()));
+  columnsOffset = e.mul(e.mul(lhsPanels, rowPitch), getNumPlaces());
+  sumsOffset = e.add(columnsOffset,
+                     e.mul(e.mul(rhsPanels, columnPitch), getNumPlaces()));
 }
 
 WinogradWeights::Side WinogradWeights::getTiles() {
@@ -147,7 +147,7 @@ WinogradWeights::Side WinogradWeights::getTiles() {
             counts[1],
             rows,
             {0, 0},
-            &transform.tapFactors,
+            &transform.filterFactors,
             {}};
   side.linePitch = getLinePitch(side);
   return side;
@@ -302,7 +302,7 @@ void WinogradWeights::packColumns(const TileBlock &block, Value number) {
   Value channel = e.mul(number, shape.lanes);
   Value panel = e.div(channel, e.index(shape.nr()));
   Value lane = e.rem(channel, e.index(shape.nr()));
-  Value begin = e.add(columnsPlace, lane);
+  Value begin = e.add(columnsOffset, lane);
   transformSide(
       getPatches(), block, channel, [&](Value place, Value tile, Value vector) {
         Value number = e.add(e.mul(place, rhsPanels), panel);
@@ -319,10 +319,10 @@ void WinogradWeights::multiplyPanels(const TileBlock &block, Value place,
   PanelProduct product;
   product.lhs = product.rhs = product.sums = memory;
   product.lhsPitch = rowPitch;
-  product.lhsPlace = e.mul(e.mul(place, lhsPanels), rowPitch);
-  product.rhsPlace = e.add(columnsPlace, e.mul(number, columnPitch));
-  product.sumPlace =
-      e.add(sumsPlace, e.mul(e.mul(number, lhsPanels), shape.size()));
+  product.lhsOffset = e.mul(e.mul(place, lhsPanels), rowPitch);
+  product.rhsOffset = e.add(columnsOffset, e.mul(number, columnPitch));
+  product.sumOffset =
+      e.add(sumsOffset, e.mul(e.mul(number, lhsPanels), shape.size()));
   product.k = e.mul(block.numLines, tileCounts[1]);
   product.count = lhsPanels;
   product.accumulate = e.less(e.index(0), block.firstLine);
@@ -332,12 +332,13 @@ void WinogradWeights::multiplyPanels(const TileBlock &block, Value place,
                    product);
 }
 
-/// The offsets of a tap in tiles of the output, for the channels from `channel`
-/// on: the tiles' columns are [channel][line][column of the taps].
-Value WinogradWeights::getTapPlaces(int64_t channel, int64_t tap) {
+/// The offsets of a filter position in tiles of the output, for the channels
+/// from `channel` on: the tiles' columns are [channel][line][column of the
+/// filter].
+Value WinogradWeights::getFilterOffsets(int64_t channel, int64_t filterIndex) {
   SmallVector<Attribute> offsets;
   for (int64_t lane = 0; lane < shape.lanes; ++lane) {
-    int64_t flat = (channel + lane) * allTaps + tap;
+    int64_t flat = (channel + lane) * winogradFilterArea + filterIndex;
     offsets.push_back(
         e.getIndexAttr(flat / shape.nr() * shape.size() + flat % shape.nr()));
   }
@@ -347,7 +348,7 @@ Value WinogradWeights::getTapPlaces(int64_t channel, int64_t tap) {
 }
 
 /// Writes A' M A for a panel of rows and one of columns, a tile of the gradient
-/// for each tap, to `memory` and then to the output.
+/// for each filter position, to `memory` and then to the output.
 void WinogradWeights::finish(TileStore &output, Value rowPanel,
                              Value columnPanel, Value tiles) {
   VectorType type = e.vectorType(shape.element, shape.lanes);
@@ -360,7 +361,7 @@ void WinogradWeights::finish(TileStore &output, Value rowPanel,
   e.loop(e.index(shape.mr), [&](Value row) {
     for (int64_t begin = 0; begin < shape.nr(); begin += shape.lanes) {
       Value at =
-          e.add(e.add(sumsPlace, first), e.add(e.mul(row, shape.nr()), begin));
+          e.add(e.add(sumsOffset, first), e.add(e.mul(row, shape.nr()), begin));
       auto readLine = [&](int64_t y) {
         SmallVector<Value> line;
         for (int64_t x = 0; x < reach; ++x)
@@ -373,13 +374,13 @@ void WinogradWeights::finish(TileStore &output, Value rowPanel,
         for (auto [y, value] : llvm::enumerate(column))
           vector::ScatterOp::create(
               e, Type(), tiles, ValueRange{e.mul(row, shape.nr())},
-              getTapPlaces(begin, y * numTaps + x), all, value);
+              getFilterOffsets(begin, y * winogradFilterSize + x), all, value);
       };
       transformSquare(e, transform.sumFactors, readLine, storeColumn);
     }
   });
-  Value firstColumn = e.mul(columnPanel, shape.nr() * allTaps);
-  for (int64_t tile = 0; tile < allTaps; ++tile)
+  Value firstColumn = e.mul(columnPanel, shape.nr() * winogradFilterArea);
+  for (int64_t tile = 0; tile < winogradFilterArea; ++tile)
     output.store(e, e.mul(rowPanel, shape.mr),
                  e.add(firstColumn, tile * shape.nr()), tiles,
                  e.index(tile * shape.size()));
@@ -390,7 +391,7 @@ void WinogradWeights::emit() {
   TileStore output(e, contraction, shape);
   Value sumsSize =
       e.mul(e.mul(e.mul(rhsPanels, lhsPanels), shape.size()), getNumPlaces());
-  memory = e.allocate(e.add(sumsPlace, sumsSize), shape.element);
+  memory = e.allocate(e.add(sumsOffset, sumsSize), shape.element);
   e.loop(blocks, [&](Value number) {
     TileBlock block;
     block.firstLine = e.mul(number, blockLines);
@@ -404,7 +405,8 @@ void WinogradWeights::emit() {
     });
   });
   e.parallel(e.mul(lhsPanels, rhsPanels), [&](Value task) {
-    Value tiles = e.scratch(1, e.index(allTaps * shape.size()), shape.element);
+    Value tiles =
+        e.scratch(1, e.index(winogradFilterArea * shape.size()), shape.element);
     output.enterBatch(e, e.index(0));
     finish(output, e.rem(task, lhsPanels), e.div(task, lhsPanels), tiles);
   });

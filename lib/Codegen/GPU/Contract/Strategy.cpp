@@ -37,7 +37,7 @@ struct Candidate {
 /// Multiprocessors of a large GPU, and bytes of shared memory that every one
 /// gives a block.
 constexpr int64_t numProcessors = 128;
-constexpr int64_t mostSharedBytes = 96 * 1024;
+constexpr int64_t maxSharedBytes = 96 * 1024;
 
 /// Speeds were measured on an H200, those of the smallest tiles estimated. Long
 /// steps wait less at barriers. K is of 16-bit elements; of tf32, which is read
@@ -72,19 +72,19 @@ constexpr SplitCost mmaCost = {4, 5e6}, fmaCost = {1, 4e5};
 /// again, to `worthDoubling`. Then the most pieces, and the least terms of the
 /// sums of each.
 constexpr double worthwhile = 0.7, worthDoubling = 0.9;
-constexpr int64_t mostSplits = 64, leastLength = 128;
+constexpr int64_t maxSplits = 64, minLength = 128;
 
 /// The number of elements of the tiles computed at a time that keep a
 /// multiprocessor busy, and the power of their share that is its speed with
 /// fewer. If elements are loaded one by one, each block has `scalarSpeed` of
-/// the speed, and all of them at most `mostScalarSpeed`.
+/// the speed, and all of them at most `maxScalarSpeed`.
 struct Busy {
   double elements, power;
 };
 constexpr Busy mmaBusy = {1e4, 0.5}, fmaBusy = {2.4e4, 0.22};
 /// The least rows and columns of a tile.
 constexpr int64_t smallestTile = 16;
-constexpr double scalarSpeed = 0.1, mostScalarSpeed = 0.5;
+constexpr double scalarSpeed = 0.1, maxScalarSpeed = 0.5;
 /// A multiprocessor's 32-bit registers, and its shared memory for blocks.
 constexpr int64_t numRegisters = 65536, processorBytes = 200 * 1024;
 
@@ -106,7 +106,7 @@ static double getEfficiency(const Problem &problem, const TilePlan &plan,
     return !copy.isAsync && copy.width == 1;
   };
   if (isScalar(plan.lhs) || isScalar(plan.rhs))
-    return std::min(mostScalarSpeed, scalarSpeed * double(resident));
+    return std::min(maxScalarSpeed, scalarSpeed * double(resident));
   auto getLength = [&](int64_t length, GroupKind kind) {
     return double(std::min<int64_t>(
         length, llvm::alignTo(problem.sizes[kind], smallestTile)));
@@ -150,7 +150,7 @@ static TileAttr selectTile(ContractOp op, const Problem &problem,
         candidate.partM * candidate.partN > 32)
       continue;
     double time = getTime(problem, candidate, plan, splits);
-    if (plan.sharedBytes > std::min(mostSharedBytes, target.sharedBytes) ||
+    if (plan.sharedBytes > std::min(maxSharedBytes, target.sharedBytes) ||
         (best && time >= bestTime))
       continue;
     best = tile;
@@ -159,9 +159,9 @@ static TileAttr selectTile(ContractOp op, const Problem &problem,
   return best;
 }
 
-TileAttr selectTile(ContractOp op, int64_t alike) {
+TileAttr selectTile(ContractOp op, int64_t numIdentical) {
   double time;
-  return selectTile(op, Problem::get(op), alike, time);
+  return selectTile(op, Problem::get(op), numIdentical, time);
 }
 
 int64_t selectSplits(ContractOp op) {
@@ -171,9 +171,9 @@ int64_t selectSplits(ContractOp op) {
       double(problem.sizes[Batch]) * problem.sizes[M] * problem.sizes[N];
   int64_t best = 1;
   double bestTime = 0;
-  for (int64_t splits = 1; splits <= mostSplits; splits *= 2) {
+  for (int64_t splits = 1; splits <= maxSplits; splits *= 2) {
     int64_t length = problem.sizes[K] / splits;
-    if (splits > 1 && length < leastLength)
+    if (splits > 1 && length < minLength)
       break;
     double time;
     selectTile(op, problem, splits, time);

@@ -82,14 +82,14 @@ static int64_t countOperations(ContractOp op) {
 
 /// The largest epilogue of all elements of a thread, in operations, that is
 /// unrolled: a larger one does not fit the instruction cache.
-constexpr int64_t mostUnrolled = 512;
+constexpr int64_t maxUnrolled = 512;
 
 /// The operands that an epilogue reads for each element are read in runs, too.
 static StorePlan getStore(const Problem &problem, TileAttr tile) {
   StorePlan plan;
   ContractOp op = problem.op;
   int64_t elements = tile.getM() * tile.getN() / tile.getNumThreads();
-  bool isWanted = elements * countOperations(op) > mostUnrolled;
+  bool isWanted = elements * countOperations(op) > maxUnrolled;
   unsigned output = problem.getOutput();
   plan.width = problem.getWidth(N, output);
   for (unsigned extra = 2; extra < output; ++extra) {

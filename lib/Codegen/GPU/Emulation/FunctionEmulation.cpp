@@ -221,7 +221,7 @@ LogicalResult FunctionEmulation::resolveAddress(LLVM::AddressOfOp op) {
   if (!isKernel(function))
     return op.emitError("found shared variable '")
            << op.getGlobalName() << "' in '" << function.getName()
-           << "', which is no kernel";
+           << "', which is not a kernel";
   OpBuilder b(op);
   Value base = getShared();
   Value place = LLVM::GEPOp::create(b, op.getLoc(), op.getType(), b.getI8Type(),

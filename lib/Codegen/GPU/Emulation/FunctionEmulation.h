@@ -44,7 +44,7 @@ public:
   /// Replaces ops that only a GPU has, and addresses of shared memory.
   mlir::LogicalResult run(bool checkRaces);
 
-  bool hasMeetings() const { return meets; }
+  bool synchronizes() const { return isSynchronized; }
   bool hasSharedMemory() const { return shares; }
 
 private:
@@ -58,7 +58,7 @@ private:
   mlir::LLVM::LLVMFuncOp function;
   const SharedMemoryLayout &layout;
   Places &places;
-  bool meets = false, shares = false;
+  bool isSynchronized = false, shares = false;
 
   friend class OpEmulation;
   /// The last op that has been inserted at the function's begin.

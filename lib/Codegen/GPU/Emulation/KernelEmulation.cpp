@@ -27,7 +27,7 @@ using namespace emulation;
 namespace {
 
 /// Bits of `flags` in mp_emulated_kernel.
-constexpr int32_t meets = 1, shares = 2, isChecked = 4;
+constexpr int32_t synchronizes = 1, shares = 2, isChecked = 4;
 
 class ModuleEmulation {
 public:
@@ -95,7 +95,7 @@ LogicalResult ModuleEmulation::emulate(LLVM::LLVMFuncOp function) {
   if (failed(emulation.run(options.checkRaces)))
     return failure();
   int32_t &own = flags[function.getName()];
-  own = (emulation.hasMeetings() ? meets : 0) |
+  own = (emulation.synchronizes() ? synchronizes : 0) |
         (emulation.hasSharedMemory() ? shares : 0) |
         (options.checkRaces ? isChecked : 0);
   if (!isKernel(function) || function.isExternal())

@@ -57,10 +57,12 @@ private:
   Value word(int64_t value) { return makeWord(b, loc, value); }
   Type getWord() { return b.getI32Type(); }
   /// Calls a function with the thread. `callPlaced` adds the op's place, and
-  /// `meet` also notes that threads meet in the function.
+  /// `callSynchronized` also notes that threads of the function wait for each
+  /// other.
   Value call(StringRef name, ArrayRef<Value> arguments, Type result = {});
   Value callPlaced(StringRef name, ArrayRef<Value> arguments, Type result = {});
-  Value meet(StringRef name, ArrayRef<Value> arguments, Type result = {});
+  Value callSynchronized(StringRef name, ArrayRef<Value> arguments,
+                         Type result = {});
   /// Casts 32 bits to their type, or to a word.
   Value castWord(Value value, Type type);
   Value isNonzero(Value value);
@@ -116,9 +118,9 @@ Value OpEmulation::callPlaced(StringRef name, ArrayRef<Value> arguments,
   return call(name, all, result);
 }
 
-Value OpEmulation::meet(StringRef name, ArrayRef<Value> arguments,
-                        Type result) {
-  function.meets = true;
+Value OpEmulation::callSynchronized(StringRef name, ArrayRef<Value> arguments,
+                                    Type result) {
+  function.isSynchronized = true;
   return callPlaced(name, arguments, result);
 }
 
@@ -163,27 +165,28 @@ LogicalResult OpEmulation::synchronize(NVVM::BarrierOp barrier) {
   bool isFirst =
       !given || (matchPattern(given, m_ConstantInt(&id)) && id.isZero());
   if (isFirst && !count)
-    meet("mp_emulated_barrier", {});
+    callSynchronized("mp_emulated_barrier", {});
   else
-    meet("mp_emulated_named_barrier",
-         {given ? given : word(0), count ? count : word(0), word(1)});
+    callSynchronized(
+        "mp_emulated_named_barrier",
+        {given ? given : word(0), count ? count : word(0), word(1)});
   return finish();
 }
 
 LogicalResult OpEmulation::shuffle(NVVM::ShflOp shuffle) {
   Type type = shuffle.getVal().getType();
   Value value = castWord(shuffle.getVal(), getWord());
-  Value both = meet("mp_emulated_shuffle",
-                    {word(static_cast<int64_t>(shuffle.getKind())),
-                     shuffle.getThreadMask(), value, shuffle.getOffset(),
-                     shuffle.getMaskAndClamp()},
-                    b.getI64Type());
+  Value both = callSynchronized(
+      "mp_emulated_shuffle",
+      {word(static_cast<int64_t>(shuffle.getKind())), shuffle.getThreadMask(),
+       value, shuffle.getOffset(), shuffle.getMaskAndClamp()},
+      b.getI64Type());
   return finish(unpack(both, type, shuffle.getType()));
 }
 
 LogicalResult OpEmulation::vote(NVVM::VoteSyncOp vote) {
   Value predicate = LLVM::ZExtOp::create(b, loc, getWord(), vote.getPred());
-  Value result = meet(
+  Value result = callSynchronized(
       "mp_emulated_vote",
       {word(static_cast<int64_t>(vote.getKind())), vote.getMask(), predicate},
       getWord());
@@ -193,10 +196,11 @@ LogicalResult OpEmulation::vote(NVVM::VoteSyncOp vote) {
 LogicalResult OpEmulation::reduce(NVVM::ReduxOp reduction) {
   if (reduction.getType() != getWord())
     return refuse("reductions of floats");
-  return finish(meet("mp_emulated_reduce",
-                     {word(static_cast<int64_t>(reduction.getKind())),
-                      reduction.getMaskAndClamp(), reduction.getVal()},
-                     getWord()));
+  return finish(
+      callSynchronized("mp_emulated_reduce",
+                       {word(static_cast<int64_t>(reduction.getKind())),
+                        reduction.getMaskAndClamp(), reduction.getVal()},
+                       getWord()));
 }
 
 LogicalResult OpEmulation::match(NVVM::MatchSyncOp match) {
@@ -204,16 +208,16 @@ LogicalResult OpEmulation::match(NVVM::MatchSyncOp match) {
   if (value.getType() != b.getI64Type())
     value = LLVM::ZExtOp::create(b, loc, b.getI64Type(), value);
   bool isAll = match.getKind() == NVVM::MatchSyncKind::all;
-  Value both =
-      meet("mp_emulated_match", {word(isAll), match.getThreadMask(), value},
-           b.getI64Type());
+  Value both = callSynchronized("mp_emulated_match",
+                                {word(isAll), match.getThreadMask(), value},
+                                b.getI64Type());
   return finish(unpack(both, getWord(), match.getType()));
 }
 
 LogicalResult OpEmulation::elect(NVVM::ElectSyncOp elect) {
   Value mask = elect.getMembermask();
-  return finish(isNonzero(
-      meet("mp_emulated_elect", {mask ? mask : word(-1)}, getWord())));
+  return finish(isNonzero(callSynchronized(
+      "mp_emulated_elect", {mask ? mask : word(-1)}, getWord())));
 }
 
 //===----------------------------------------------------------------------===//
@@ -227,8 +231,9 @@ LogicalResult OpEmulation::load(NVVM::LdMatrixOp load) {
   bool transposed = load.getLayout() == NVVM::MMALayout::col;
   function.shares = true;
   Value slot = function.getResultSlot();
-  meet("mp_emulated_load_matrix",
-       {word(load.getNum()), word(transposed), load.getPtr(), slot});
+  callSynchronized(
+      "mp_emulated_load_matrix",
+      {word(load.getNum()), word(transposed), load.getPtr(), slot});
   return finish(
       LLVM::LoadOp::create(b, loc, load.getType(), slot)->getResults());
 }
@@ -273,7 +278,7 @@ LogicalResult OpEmulation::multiply(NVVM::MmaOp product) {
         ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
     LLVM::StoreOp::create(b, loc, operand, place);
   }
-  meet("mp_emulated_multiply", {word(*kind), slot, result});
+  callSynchronized("mp_emulated_multiply", {word(*kind), slot, result});
   return finish(
       LLVM::LoadOp::create(b, loc, product.getType(), result)->getResults());
 }
@@ -403,18 +408,19 @@ LogicalResult OpEmulation::run() {
   return llvm::TypeSwitch<Operation *, R>(op)
       .Case([&](NVVM::WarpSizeOp) { return finish(word(32)); })
       .Case([&](NVVM::Barrier0Op) {
-        meet("mp_emulated_barrier", {});
+        callSynchronized("mp_emulated_barrier", {});
         return finish();
       })
       .Case([&](NVVM::BarrierOp barrier) { return synchronize(barrier); })
       .Case([&](NVVM::BarrierArriveOp arrive) {
         Value id = arrive.getBarrierId();
-        meet("mp_emulated_named_barrier",
-             {id ? id : word(0), arrive.getNumberOfThreads(), word(0)});
+        callSynchronized(
+            "mp_emulated_named_barrier",
+            {id ? id : word(0), arrive.getNumberOfThreads(), word(0)});
         return finish();
       })
       .Case([&](NVVM::SyncWarpOp sync) {
-        meet("mp_emulated_sync_warp", {sync.getMask()});
+        callSynchronized("mp_emulated_sync_warp", {sync.getMask()});
         return finish();
       })
       .Case([&](NVVM::ShflOp shfl) { return shuffle(shfl); })

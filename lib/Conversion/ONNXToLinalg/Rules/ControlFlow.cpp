@@ -53,7 +53,7 @@ emitBranch(NodeLowering &node, Region &branch, Region &code) {
   if (failed(results))
     return failure();
   if (!llvm::all_of(*results, [](TensorValue x) { return bool(x); })) {
-    (void)node.fail("a branch gives a value that is no tensor of numbers");
+    (void)node.fail("a branch gives a value that is not a tensor of numbers");
     return failure();
   }
   return results;
@@ -273,7 +273,8 @@ static LogicalResult repeatLoop(NodeLowering &node, Region &body) {
              getYield(body).getOperands().drop_front(1 + states.size()))) {
       output.push_back(node.getTensor(yielded));
       if (!output.back())
-        return node.fail("its body gives a value that is no tensor of numbers");
+        return node.fail(
+            "its body gives a value that is not a tensor of numbers");
     }
     if (!*goesOn)
       break;
@@ -316,7 +317,8 @@ static LogicalResult loopRule(NodeLowering &node) {
   for (unsigned index = 2; index < node.getNumOperands(); ++index) {
     TensorValue state = node.in(index);
     if (!state)
-      return node.fail("operand " + Twine(index) + " is no tensor of numbers");
+      return node.fail("operand " + Twine(index) +
+                       " is not a tensor of numbers");
     iteration.states.push_back(state);
   }
   return setResults(node, iteration);

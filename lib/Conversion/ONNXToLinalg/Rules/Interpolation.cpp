@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Resizing is linear, axis by axis: each new cell is a sum of `taps` old ones,
+// Resizing is linear, axis by axis: each new cell is a sum of some old ones,
 // whose positions and weights are stored in tables. Nearest cells are copied
 // along all axes at once. Positions are computed in f64: where f32 is not
 // exact, rounding would select another cell.
@@ -58,14 +58,15 @@ private:
   Value clamp(const ResizeAxis &axis, Value cell);
   Value weigh(Value distance);
   /// The cells that a new one is made of, relative to its place.
-  struct Taps {
+  struct SourceSpan {
     Size first, count;
     /// The scale of their distances, in f64; null for 1.
     Value scale;
   };
-  Taps getTaps(const ResizeAxis &axis);
-  Value getCell(const ResizeAxis &axis, const Taps &taps, Value i, Value tap);
-  TensorValue getWeights(const ResizeAxis &axis, const Taps &taps);
+  SourceSpan getSourceSpan(const ResizeAxis &axis);
+  Value getCell(const ResizeAxis &axis, const SourceSpan &span, Value i,
+                Value index);
+  TensorValue getWeights(const ResizeAxis &axis, const SourceSpan &span);
   void copyNearest();
   void interpolate(const ResizeAxis &axis);
 
@@ -255,7 +256,7 @@ LogicalResult Resizing::readRoi(ArrayRef<int64_t> axes) {
     return node.fail("'roi' is missing");
   TensorValue roi = node.in(1);
   if (roi.getRank() != 1 || !roi.isFloat())
-    return node.fail("its roi is no vector of floats");
+    return node.fail("its roi is not a vector of floats");
   Size count = e.dim(roi, 0), want = e.size(2 * axes.size());
   e.check(s.compare(Scalars::EQ, e.index(count), e.index(want)),
           "a roi of %0 numbers, expected %1", count, want);
@@ -411,35 +412,36 @@ Value Resizing::weigh(Value distance) {
                   s.select(isFar, far, number(0)));
 }
 
-/// The cell before the place of `i` and not the one there, `tap` cells on.
-Value Resizing::getCell(const ResizeAxis &axis, const Taps &taps, Value i,
-                        Value tap) {
+/// The cell before the place of `i` and not the one there, `index` cells on.
+Value Resizing::getCell(const ResizeAxis &axis, const SourceSpan &span, Value i,
+                        Value index) {
   Value base = s.sub(s.math<math::CeilOp>(getPlace(axis, i)), number(1));
-  return s.add(base, toFloat(e.add(taps.first, tap)));
+  return s.add(base, toFloat(e.add(span.first, index)));
 }
 
-Resizing::Taps Resizing::getTaps(const ResizeAxis &axis) {
+Resizing::SourceSpan Resizing::getSourceSpan(const ResizeAxis &axis) {
   int64_t reach = mode == "linear" ? 1 : 2;
-  Taps taps = {e.size(1 - reach), e.size(2 * reach), Value()};
+  SourceSpan span = {e.size(1 - reach), e.size(2 * reach), Value()};
   if (!smoothes)
-    return taps;
-  // A smaller image is smoothed: its taps reach farther.
-  taps.scale = s.min(axis.scale, number(1));
-  Value start = s.add(floor(s.div(number(-reach), taps.scale)), number(1));
-  taps.first = s.toIndex(s.convert(start, f64, e.b.getI64Type()));
-  taps.count = e.sub(e.size(2), e.mul(e.size(2), taps.first));
-  checkSize(taps.count);
-  return taps;
+    return span;
+  // A smaller image is smoothed: its spans are longer.
+  span.scale = s.min(axis.scale, number(1));
+  Value start = s.add(floor(s.div(number(-reach), span.scale)), number(1));
+  span.first = s.toIndex(s.convert(start, f64, e.b.getI64Type()));
+  span.count = e.sub(e.size(2), e.mul(e.size(2), span.first));
+  checkSize(span.count);
+  return span;
 }
 
-/// New cells x taps.
-TensorValue Resizing::getWeights(const ResizeAxis &axis, const Taps &taps) {
+/// New cells x cells of their spans.
+TensorValue Resizing::getWeights(const ResizeAxis &axis,
+                                 const SourceSpan &span) {
   TensorValue weights =
-      e.generate({axis.to, taps.count}, f64, [&](ValueRange i) {
-        Value cell = getCell(axis, taps, i[0], i[1]);
+      e.generate({axis.to, span.count}, f64, [&](ValueRange i) {
+        Value cell = getCell(axis, span, i[0], i[1]);
         Value distance = s.sub(cell, getPlace(axis, i[0]));
-        if (taps.scale)
-          distance = s.mul(distance, taps.scale);
+        if (span.scale)
+          distance = s.mul(distance, span.scale);
         Value weight = weigh(distance);
         if (!excludesOutside)
           return weight;
@@ -458,14 +460,14 @@ TensorValue Resizing::getWeights(const ResizeAxis &axis, const Taps &taps) {
 }
 
 void Resizing::interpolate(const ResizeAxis &axis) {
-  Taps taps = getTaps(axis);
+  SourceSpan span = getSourceSpan(axis);
   Type type = getComputeType(image.element);
   if (!isa<FloatType>(type))
     type = e.b.getF32Type();
-  TensorValue weights = e.cast(getWeights(axis, taps), type);
+  TensorValue weights = e.cast(getWeights(axis, span), type);
   TensorValue cells =
-      e.generate({axis.to, taps.count}, e.b.getI64Type(), [&](ValueRange i) {
-        Value cell = clamp(axis, getCell(axis, taps, i[0], i[1]));
+      e.generate({axis.to, span.count}, e.b.getI64Type(), [&](ValueRange i) {
+        Value cell = clamp(axis, getCell(axis, span, i[0], i[1]));
         return s.fromIndex(cell, e.b.getI64Type());
       });
   Sizes sizes = e.sizes(image);
@@ -473,13 +475,13 @@ void Resizing::interpolate(const ResizeAxis &axis) {
   double outside = node.getFloat("extrapolation_value");
   TensorValue source = image;
   image = e.generate(sizes, type, [&](ValueRange indices) {
-    auto add = [&](Value tap, ValueRange sum) -> SmallVector<Value> {
-      SmallVector<Value> at = {indices[axis.axis], tap}, place(indices);
+    auto add = [&](Value index, ValueRange sum) -> SmallVector<Value> {
+      SmallVector<Value> at = {indices[axis.axis], index}, place(indices);
       place[axis.axis] = s.toIndex(e.load(cells, at));
       Value value = s.convert(e.load(source, place), source.element, type);
       return {s.add(sum[0], s.mul(e.load(weights, at), value))};
     };
-    Value value = e.loop(e.size(0), taps.count, s.constant(type, 0), add)[0];
+    Value value = e.loop(e.size(0), span.count, s.constant(type, 0), add)[0];
     if (!axis.roiBegin)
       return value;
     return s.select(isBeyond(axis, indices[axis.axis]), s.like(value, outside),

@@ -275,7 +275,7 @@ static LogicalResult groupNormRule(NodeLowering &node) {
     TensorValue vector = node.in(index);
     Size wanted = ofGroups ? e.size(groups) : sizes[1];
     if (vector.getRank() != 1)
-      return node.fail("operand #" + Twine(index) + " is no vector");
+      return node.fail("operand #" + Twine(index) + " is not a vector");
     Size have = e.dim(vector, 0);
     if (have != wanted)
       e.check(node.s.compare(Scalars::EQ, e.index(have), e.index(wanted)),
@@ -416,9 +416,9 @@ static LogicalResult localResponseRule(NodeLowering &node) {
   double alpha = node.getFloat("alpha") / size;
   double beta = node.getFloat("beta"), bias = node.getFloat("bias");
   node.set(e.generate(sizes, node.outElement(), [&](ValueRange i) {
-    auto add = [&](Value tap, ValueRange sum) -> SmallVector<Value> {
+    auto add = [&](Value offset, ValueRange sum) -> SmallVector<Value> {
       SmallVector<Value> place(i);
-      place[1] = e.index(e.add(i[1], tap));
+      place[1] = e.index(e.add(i[1], offset));
       Value value = e.load(around, place);
       return {s.add(sum[0], s.mul(value, value))};
     };

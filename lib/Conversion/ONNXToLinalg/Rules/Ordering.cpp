@@ -18,19 +18,19 @@ namespace mp {
 //===----------------------------------------------------------------------===//
 
 /// A value that is not better than any element: the lowest one if the greatest
-/// element is wanted (`isMost`), otherwise the highest one.
-static Value getExtreme(Scalars &s, Type type, bool isMost, bool isUnsigned) {
+/// element is wanted (`isMax`), otherwise the highest one.
+static Value getExtreme(Scalars &s, Type type, bool isMax, bool isUnsigned) {
   if (isa<FloatType>(type))
-    return s.constant(type, isMost ? -INFINITY : INFINITY);
+    return s.constant(type, isMax ? -INFINITY : INFINITY);
   unsigned width = type.getIntOrFloatBitWidth();
   if (isUnsigned)
-    return s.integer(type, isMost ? 0 : -1);
-  return s.integer(type, isMost ? llvm::minIntN(width) : llvm::maxIntN(width));
+    return s.integer(type, isMax ? 0 : -1);
+  return s.integer(type, isMax ? llvm::minIntN(width) : llvm::maxIntN(width));
 }
 
 /// Emits one reduction with two results: the element and its place. A NaN is
 /// better than all numbers, as in numpy.
-static LogicalResult argRule(NodeLowering &node, bool isMost) {
+static LogicalResult argRule(NodeLowering &node, bool isMax) {
   Emitter &e = node.e;
   Scalars &s = node.s;
   TensorValue x = node.in(0);
@@ -54,11 +54,11 @@ static LogicalResult argRule(NodeLowering &node, bool isMost) {
   AffineMap maps[] = {e.b.getMultiDimIdentityMap(rank), kept, kept};
   Value best = tensor::EmptyOp::create(e.b, e.loc, to, type);
   best = linalg::FillOp::create(e.b, e.loc,
-                                getExtreme(s, type, isMost, isUnsigned), best)
+                                getExtreme(s, type, isMax, isUnsigned), best)
              .getResult(0);
   Value place = e.full(to, wide, 0.0).value;
   using S = Scalars;
-  S::Order order = isMost ? (isLast ? S::GE : S::GT) : (isLast ? S::LE : S::LT);
+  S::Order order = isMax ? (isLast ? S::GE : S::GT) : (isLast ? S::LE : S::LT);
   auto op = linalg::GenericOp::create(
       e.b, e.loc, TypeRange{best.getType(), place.getType()}, x.value,
       ValueRange{best, place}, maps, iterators,
@@ -136,7 +136,7 @@ static LogicalResult topKRule(NodeLowering &node) {
   FailureOr<Size> k = getTopCount(node, from[*axis]);
   if (failed(k))
     return failure();
-  bool isMost = node.getFlag("largest");
+  bool isMax = node.getFlag("largest");
   bool isUnsigned = x.isUnsigned();
   to[*axis] = *k;
   outer[*axis] = e.size(1);
@@ -151,8 +151,8 @@ static LogicalResult topKRule(NodeLowering &node) {
         };
         TensorValue order = sortIndices(e, from[*axis], [&](Value i, Value j) {
           Value left = load(i), right = load(j);
-          return isMost ? isLess(s, right, left, isUnsigned)
-                        : isLess(s, left, right, isUnsigned);
+          return isMax ? isLess(s, right, left, isUnsigned)
+                       : isLess(s, left, right, isUnsigned);
         });
         return e.loop(e.size(0), *k, carried,
                       [&](Value i, ValueRange inner) -> SmallVector<Value> {

@@ -26,7 +26,7 @@ namespace {
 
 /// The number of elements added before and after each axis.
 struct Borders {
-  Sizes before, behind;
+  Sizes before, after;
 };
 
 } // namespace
@@ -84,12 +84,12 @@ static FailureOr<TensorValue> crop(NodeLowering &node, TensorValue data,
     return Emitter::getConstant(pad).value_or(-1) < 0;
   };
   for (auto [axis, extent] : llvm::enumerate(extents)) {
-    Size &before = borders.before[axis], &behind = borders.behind[axis];
-    if (!mayBeNegative(before) && !mayBeNegative(behind))
+    Size &before = borders.before[axis], &after = borders.after[axis];
+    if (!mayBeNegative(before) && !mayBeNegative(after))
       continue;
     changes = true;
     Size lost = e.sub(zero, e.min(before, zero));
-    Size cut = e.sub(zero, e.min(behind, zero));
+    Size cut = e.sub(zero, e.min(after, zero));
     Size rest = e.sub(e.sub(extent, lost), cut);
     if (Emitter::getConstant(rest).value_or(0) < 0) {
       (void)node.fail("pads of axis " + Twine(axis) +
@@ -103,7 +103,7 @@ static FailureOr<TensorValue> crop(NodeLowering &node, TensorValue data,
     offsets[axis] = lost;
     extent = rest;
     before = e.max(before, zero);
-    behind = e.max(behind, zero);
+    after = e.max(after, zero);
   }
   return changes ? e.slice(data, offsets, extents, strides) : data;
 }
@@ -181,7 +181,7 @@ static LogicalResult padRule(NodeLowering &node) {
   Sizes from = e.sizes(*rest), to;
   for (auto [axis, extent] : llvm::enumerate(from)) {
     to.push_back(
-        e.add(e.add(borders->before[axis], extent), borders->behind[axis]));
+        e.add(e.add(borders->before[axis], extent), borders->after[axis]));
     if (mode != "constant" && Emitter::isConstant(extent, 0) &&
         !Emitter::isConstant(to[axis], 0))
       return node.fail("there is nothing to repeat along axis " + Twine(axis));

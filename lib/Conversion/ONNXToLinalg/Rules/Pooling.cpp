@@ -152,11 +152,11 @@ static Size countCells(Emitter &e, const SlidingAxis &axis, Value i,
     low = e.size(0);
     high = e.add(high, axis.end);
   }
-  auto taps = [&](Size limit) {
+  auto countUpTo = [&](Size limit) {
     Size cells = e.max(e.sub(limit, start), e.size(0));
     return e.min(e.ceilDiv(cells, e.size(axis.dilation)), axis.kernel);
   };
-  return e.sub(taps(high), taps(low));
+  return e.sub(countUpTo(high), countUpTo(low));
 }
 
 /// The number of cells by which sums over windows `indices` are divided.
@@ -423,11 +423,11 @@ readPoolOfResult(NodeLowering &node, TensorValue grad, Sizes &space) {
   return windows;
 }
 
-/// The window whose cell `tap` is cell `i` of the image, or 0; the second value
-/// says if there is one.
+/// The window whose cell `cell` is cell `i` of the image, or 0; the second
+/// value says if there is one.
 static std::pair<Value, Value> getWindowOf(Emitter &e, const SlidingAxis &axis,
-                                           Value i, Value tap) {
-  Size start = e.sub(e.add(i, axis.begin), e.mul(tap, e.size(axis.dilation)));
+                                           Value i, Value cell) {
+  Size start = e.sub(e.add(i, axis.begin), e.mul(cell, e.size(axis.dilation)));
   Size stride = e.size(axis.stride);
   Size index = e.floorDiv(e.max(start, e.size(0)), stride);
   Value fits = arith::AndIOp::create(
@@ -453,11 +453,11 @@ static LogicalResult averagePoolGradRule(NodeLowering &node) {
   Type compute = getComputeType(grad.element);
   Value zero = s.constant(compute, 0);
   node.set(e.generate(sizes, node.outElement(), [&](ValueRange i) {
-    auto body = [&](ValueRange taps, ValueRange sum) -> SmallVector<Value> {
+    auto body = [&](ValueRange cell, ValueRange sum) -> SmallVector<Value> {
       SmallVector<Value> place;
       Value isInside = s.integer(e.b.getI1Type(), 1);
       for (unsigned axis = 0; axis < windows->size(); ++axis) {
-        auto found = getWindowOf(e, (*windows)[axis], i[2 + axis], taps[axis]);
+        auto found = getWindowOf(e, (*windows)[axis], i[2 + axis], cell[axis]);
         place.push_back(found.first);
         isInside = arith::AndIOp::create(e.b, e.loc, isInside, found.second);
       }
@@ -493,13 +493,13 @@ static LogicalResult col2ImRule(NodeLowering &node) {
   if (failed(windows))
     return failure();
   Sizes sizes = e.sizes(columns);
-  Size taps = e.product(*kernel), channels = e.floorDiv(sizes[1], taps);
+  Size cells = e.product(*kernel), channels = e.floorDiv(sizes[1], cells);
   auto expect = [&](Size have, Size want, const Twine &what) {
     if (have != want)
       e.check(s.compare(Scalars::EQ, e.index(have), e.index(want)),
               "%0 " + what + ", expected %1", have, want);
   };
-  expect(sizes[1], e.mul(channels, taps), "rows");
+  expect(sizes[1], e.mul(channels, cells), "rows");
   expect(sizes[2], e.product(collect(*windows, &SlidingAxis::count)),
          "windows");
   Sizes result = {sizes[0], channels};
@@ -507,14 +507,14 @@ static LogicalResult col2ImRule(NodeLowering &node) {
   Type compute = getComputeType(columns.element);
   Value zero = s.constant(compute, 0);
   node.set(e.generate(result, node.outElement(), [&](ValueRange i) {
-    auto body = [&](ValueRange tap, ValueRange sum) -> SmallVector<Value> {
+    auto body = [&](ValueRange cell, ValueRange sum) -> SmallVector<Value> {
       Value isInside = s.integer(e.b.getI1Type(), 1);
       Size row = i[1], column = e.size(0);
       for (unsigned axis = 0; axis < windows->size(); ++axis) {
         const SlidingAxis &window = (*windows)[axis];
-        auto found = getWindowOf(e, window, i[2 + axis], tap[axis]);
+        auto found = getWindowOf(e, window, i[2 + axis], cell[axis]);
         isInside = arith::AndIOp::create(e.b, e.loc, isInside, found.second);
-        row = e.add(e.mul(row, window.kernel), tap[axis]);
+        row = e.add(e.mul(row, window.kernel), cell[axis]);
         column = e.add(e.mul(column, window.count), found.first);
       }
       Value value = e.load(columns, {i[0], e.index(row), e.index(column)});

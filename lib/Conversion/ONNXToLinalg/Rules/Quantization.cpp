@@ -273,7 +273,7 @@ static FailureOr<TensorValue> convolve(NodeLowering &node, unsigned filter,
     return failure();
   if (node.has(zeroOfImage)) {
     if (!Emitter::isConstant(e.product(e.sizes(node.in(zeroOfImage))), 1)) {
-      (void)node.fail("operand #" + Twine(zeroOfImage) + " is no scalar");
+      (void)node.fail("operand #" + Twine(zeroOfImage) + " is not a scalar");
       return failure();
     }
     zeroX = e.reshape(node.in(zeroOfImage), {});

@@ -104,9 +104,9 @@ Value Sampler::weigh(Value distance) {
 Value Sampler::sample(Value batch, Value channel, ArrayRef<Value> places) {
   Scalars &s = e.s;
   unsigned rank = places.size();
-  int64_t taps = mode == Interpolation::Nearest  ? 1
-                 : mode == Interpolation::Linear ? 2
-                                                 : 4;
+  int64_t reads = mode == Interpolation::Nearest  ? 1
+                  : mode == Interpolation::Linear ? 2
+                                                  : 4;
   SmallVector<Value> at, base;
   for (unsigned axis = 0; axis < rank; ++axis) {
     Value x = places[axis];
@@ -121,11 +121,11 @@ Value Sampler::sample(Value batch, Value channel, ArrayRef<Value> places) {
                                                 : low);
   }
   Value zero = s.constant(getType(), 0);
-  auto add = [&](ValueRange tap, ValueRange sum) -> SmallVector<Value> {
+  auto add = [&](ValueRange offsets, ValueRange sum) -> SmallVector<Value> {
     SmallVector<Value> index = {batch, channel};
     Value isInside = s.integer(e.b.getI1Type(), 1), weight = s.like(zero, 1);
     for (unsigned axis = 0; axis < rank; ++axis) {
-      Value cell = s.add(base[axis], s.fromIndex(tap[axis], getType()));
+      Value cell = s.add(base[axis], s.fromIndex(offsets[axis], getType()));
       weight = s.mul(weight, weigh(s.sub(cell, at[axis])));
       cell = keepInside(cell, axis);
       Value extent = getExtent(axis);
@@ -142,7 +142,7 @@ Value Sampler::sample(Value batch, Value channel, ArrayRef<Value> places) {
     value = s.select(isInside, value, zero);
     return {s.add(sum[0], s.mul(weight, value))};
   };
-  return e.loopNest(Sizes(rank, e.size(taps)), zero, add)[0];
+  return e.loopNest(Sizes(rank, e.size(reads)), zero, add)[0];
 }
 
 /// There are cells to read where the result has any.
@@ -435,9 +435,10 @@ struct DeformOperands {
 
 } // namespace
 
-/// The cells that each window's taps read: N x C x kernel x counts.
-static TensorValue gatherTaps(NodeLowering &node, const DeformOperands &from,
-                              const SlidingWindows &windows) {
+/// The cells that each window's filter positions read: N x C x kernel x counts.
+static TensorValue gatherFilterCells(NodeLowering &node,
+                                     const DeformOperands &from,
+                                     const SlidingWindows &windows) {
   Emitter &e = node.e;
   Scalars &s = node.s;
   unsigned rank = windows.size();
@@ -449,13 +450,13 @@ static TensorValue gatherTaps(NodeLowering &node, const DeformOperands &from,
   Sampler sampler{e, from.image};
   Type type = sampler.getType();
   return e.generate(sizes, from.image.element, [&](ValueRange i) {
-    Size tap = e.floorDiv(i[1], each);
+    Size position = e.floorDiv(i[1], each);
     for (unsigned axis = 0; axis < rank; ++axis)
-      tap = e.add(e.mul(tap, windows[axis].kernel), i[2 + axis]);
+      position = e.add(e.mul(position, windows[axis].kernel), i[2 + axis]);
     SmallVector<Value> index = {i[0], Value()}, at;
     llvm::append_range(index, i.drop_front(2 + rank));
     for (unsigned axis = 0; axis < rank; ++axis) {
-      index[1] = e.index(e.add(e.mul(tap, e.size(rank)), e.size(axis)));
+      index[1] = e.index(e.add(e.mul(position, e.size(rank)), e.size(axis)));
       Value moved =
           s.convert(e.load(from.offsets, index), from.offsets.element, type);
       const SlidingAxis &window = windows[axis];
@@ -467,14 +468,16 @@ static TensorValue gatherTaps(NodeLowering &node, const DeformOperands &from,
     Value value = sampler.sample(i[0], i[1], at);
     if (!from.mask)
       return value;
-    index[1] = e.index(tap);
+    index[1] = e.index(position);
     return s.mul(value,
                  s.convert(e.load(from.mask, index), from.mask.element, type));
   });
 }
 
-/// The maps of taps, weight and result, over n, (g,) f, counts, c, kernel.
-static SmallVector<AffineMap> getTapMaps(MLIRContext *context, unsigned rank) {
+/// The maps of filter positions, weight and result, over n, (g,) f, counts, c,
+/// kernel.
+static SmallVector<AffineMap> getFilterMaps(MLIRContext *context,
+                                            unsigned rank) {
   unsigned next = 0;
   auto take = [&](unsigned count) {
     SmallVector<AffineExpr> dims;
@@ -483,15 +486,15 @@ static SmallVector<AffineMap> getTapMaps(MLIRContext *context, unsigned rank) {
     return dims;
   };
   auto batch = take(1), group = take(1), filter = take(1), space = take(rank),
-       channel = take(1), taps = take(rank);
+       channel = take(1), filterPositions = take(rank);
   auto get = [&](ArrayRef<ArrayRef<AffineExpr>> parts) {
     SmallVector<AffineExpr> exprs;
     for (ArrayRef<AffineExpr> part : parts)
       llvm::append_range(exprs, part);
     return AffineMap::get(next, 0, exprs, context);
   };
-  return {get({batch, group, channel, taps, space}),
-          get({group, filter, channel, taps}),
+  return {get({batch, group, channel, filterPositions, space}),
+          get({group, filter, channel, filterPositions}),
           get({batch, group, filter, space})};
 }
 
@@ -509,8 +512,8 @@ readDeformation(NodeLowering &node, TensorValue image,
     return failure();
   }
   Sizes counts = collect(windows, &SlidingAxis::count);
-  Size taps = e.mul(e.product(collect(windows, &SlidingAxis::kernel)),
-                    e.size(from.groups));
+  Size positions = e.mul(e.product(collect(windows, &SlidingAxis::kernel)),
+                         e.size(from.groups));
   auto verify = [&](TensorValue operand, Size rows) -> LogicalResult {
     if (operand.getRank() != image.getRank())
       return node.fail("offsets or a mask of " + Twine(operand.getRank()) +
@@ -523,12 +526,12 @@ readDeformation(NodeLowering &node, TensorValue image,
                  "windows in an operand");
     return success();
   };
-  if (failed(verify(from.offsets, e.mul(taps, e.size(windows.size())))))
+  if (failed(verify(from.offsets, e.mul(positions, e.size(windows.size())))))
     return failure();
   if (!node.has(4))
     return from;
   from.mask = node.in(4);
-  if (failed(verify(from.mask, taps)))
+  if (failed(verify(from.mask, positions)))
     return failure();
   return from;
 }
@@ -546,7 +549,7 @@ static LogicalResult deformConvRule(NodeLowering &node) {
     return failure();
   Sizes counts = collect(windows, &SlidingAxis::count);
   checkCells(node, image, counts);
-  TensorValue cells = gatherTaps(node, *from, windows);
+  TensorValue cells = gatherFilterCells(node, *from, windows);
   int64_t groups = convolution->groups;
   Sizes cut = e.sizes(cells), cutWeight = e.sizes(weight);
   cut[1] = cutWeight[1];
@@ -561,12 +564,12 @@ static LogicalResult deformConvRule(NodeLowering &node) {
   Type element = node.outElement();
   TensorValue sums =
       contract(e, e.reshape(cells, cut), e.reshape(weight, cutWeight), result,
-               element, getTapMaps(e.b.getContext(), windows.size()));
+               element, getFilterMaps(e.b.getContext(), windows.size()));
   sums = e.reshape(sums, merged);
   if (node.has(3)) {
     TensorValue bias = node.in(3);
     if (bias.getRank() != 1)
-      return node.fail("its bias is no vector");
+      return node.fail("its bias is not a vector");
     Sizes along = {e.dim(bias, 0)};
     along.append(windows.size(), e.size(1));
     sums = e.map(element, {sums, e.reshape(bias, along)},

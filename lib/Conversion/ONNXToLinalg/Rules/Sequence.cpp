@@ -50,7 +50,7 @@ static LogicalResult constructRule(NodeLowering &node) {
   KnownList list;
   list.elements = node.operands();
   if (!llvm::all_of(list.elements, [](TensorValue x) { return bool(x); }))
-    return node.fail("an element is no tensor of numbers");
+    return node.fail("an element is not a tensor of numbers");
   node.setList(0, list);
   return success();
 }

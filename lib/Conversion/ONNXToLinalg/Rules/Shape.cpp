@@ -222,7 +222,7 @@ static LogicalResult transposeRule(NodeLowering &node) {
     return failure();
   if (axes->size() != permutation.size() ||
       int64_t(permutation.size()) != data.getRank())
-    return node.fail("'perm' is no permutation of the axes");
+    return node.fail("'perm' is not a permutation of the axes");
   node.set(node.e.transpose(data, permutation));
   return success();
 }

@@ -118,7 +118,7 @@ static FailureOr<std::optional<Size>> readInteger(NodeLowering &node,
     return std::optional<Size>();
   std::optional<Sizes> list = node.ints(index);
   if (!list || list->size() != 1) {
-    (void)node.fail("operand #" + Twine(index) + " is no integer");
+    (void)node.fail("operand #" + Twine(index) + " is not an integer");
     return failure();
   }
   return std::optional<Size>(list->front());
@@ -198,7 +198,7 @@ static LogicalResult stftRule(NodeLowering &node) {
   if (node.has(2)) {
     window = node.in(2);
     if (window.getRank() != 1)
-      return node.fail("its window is no vector");
+      return node.fail("its window is not a vector");
   }
   Size frame = *length ? **length : window ? e.dim(window, 0) : sizes[1];
   checkRange(node, frame, e.size(1), sizes[1], "a frame of");

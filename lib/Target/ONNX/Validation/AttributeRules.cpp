@@ -396,6 +396,10 @@ LogicalResult RuleChecker::check(const ValueRule &rule) {
 LogicalResult RuleChecker::check(const SizeRule &rule) {
   if (schema.since < rule.since)
     return success();
+  if (!rule.unless.empty())
+    if (const Proto *given = find(rule.unless))
+      if (given->has_ref_attr_name() || given->i() != 0)
+        return success();
   std::optional<int64_t> size = getSize(rule.operand, rule.dim);
   std::optional<int64_t> other = getSize(rule.other, rule.otherDim);
   if (!size || !other)

@@ -36,7 +36,7 @@ static constexpr Row rows[] = {
     // Domains of torch's exporter and of custom operators hold both functions
     // and operators of a runtime.
     {Deviation::UnknownFunction,
-     "calls what is no function of the model, though its domain has others",
+     "calls a function that is not in the model, though its domain has others",
      "it is kept as an operator that a runtime knows"},
     // onnxruntime itself omits the import of its own domains, which have one
     // version.
@@ -71,7 +71,7 @@ static constexpr Row rows[] = {
      "the inner one is meant inside"},
     // Tools that convert models of IR 3 or older without raising the version.
     {Deviation::NoInputForInitializer,
-     "is no input, as IR versions before 4 demand", "it is a constant"},
+     "is not an input, as IR versions before 4 demand", "it is a constant"},
     // Writers of IR 1 left the type out.
     {Deviation::UntypedAttribute, "does not say its type",
      "the field that is in use does"},

@@ -169,7 +169,7 @@ static LogicalResult checkReference(const Proto &attribute,
   if (isDeclared)
     return success();
   return emitError() << "refers to '" << name
-                     << "', which is no attribute of the function";
+                     << "', which is not an attribute of the function";
 }
 
 LogicalResult checkAttributeForm(const Proto &attribute, const Node &node,

@@ -286,7 +286,7 @@ static LogicalResult checkIndices(const ::onnx::SparseTensorProto &sparse,
                      << rest.front();
     if (*flat <= previous)
       return error() << "expected them in rising order, found " << *flat
-                     << " behind " << previous;
+                     << " after " << previous;
     previous = *flat;
     rest = rest.drop_front(width);
   }

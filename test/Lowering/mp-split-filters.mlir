@@ -1,4 +1,4 @@
-// RUN: mp-opt %s --mp-split-taps | FileCheck %s
+// RUN: mp-opt %s --mp-split-filters | FileCheck %s
 
 #far = affine_map<(n, f, i, j, c, k, l) -> (n, c, i + k * 12 - 12, j + l * 12 - 12)>
 #last = affine_map<(n, f, i, j, c, k, l) -> (n, i * 2 + k * 20 - 20, j + l - 1, c)>
@@ -7,10 +7,10 @@
 #bias = affine_map<(n, f, i, j, c, k, l) -> (f)>
 #result = affine_map<(n, f, i, j, c, k, l) -> (n, f, i, j)>
 
-// Two rows or columns of 14 have an outer tap in the image; the tap in the
-// middle, which all have, comes last, with the bias.
+// Two rows or columns of 14 have an outer filter position in the image; the
+// filter position in the middle, which all have, comes last, with the bias.
 // CHECK-DAG: #[[$IMAGE:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d2, d3)>
-// CHECK-DAG: #[[$TAP:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d1, d4, 0, 0)>
+// CHECK-DAG: #[[$FILTER:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d1, d4, 0, 0)>
 // CHECK-DAG: #[[$RESULT:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>
 // CHECK-DAG: #[[$BIAS:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d1)>
 // CHECK-DAG: #[[$STRIDED:.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d2 * 2, d3 + d5 - 1, d4)>
@@ -20,7 +20,7 @@
 // CHECK: %[[C0:.*]] = tensor.extract_slice %[[ZERO]][0, 0, 12, 12] [%{{.*}}, 32, 2, 2] [1, 1, 1, 1]
 // CHECK: %[[X0:.*]] = tensor.extract_slice %[[X]][0, 0, 0, 0] [%{{.*}}, 64, 2, 2] [1, 1, 1, 1]
 // CHECK: %[[W0:.*]] = tensor.extract_slice %[[W]][0, 0, 0, 0] [32, 64, 1, 1] [1, 1, 1, 1]
-// CHECK: %[[Y0:.*]] = kernel.contract {indexing_maps = [#[[$IMAGE]], #[[$TAP]], #[[$RESULT]], #[[$RESULT]]], round_b = bf16} ins(%[[X0]], %[[W0]] : {{.*}}) extra(%[[C0]] : {{.*}}) outs(%[[C0]] : {{.*}}) {
+// CHECK: %[[Y0:.*]] = kernel.contract {indexing_maps = [#[[$IMAGE]], #[[$FILTER]], #[[$RESULT]], #[[$RESULT]]], round_b = bf16} ins(%[[X0]], %[[W0]] : {{.*}}) extra(%[[C0]] : {{.*}}) outs(%[[C0]] : {{.*}}) {
 // CHECK-NEXT: ^bb0(%[[SUM:.*]]: f32, %[[BEFORE:.*]]: f32):
 // CHECK-NEXT: %[[BOTH:.*]] = arith.addf %[[BEFORE]], %[[SUM]]
 // CHECK-NEXT: kernel.yield %[[BOTH]]
@@ -31,7 +31,7 @@
 // CHECK: %[[Y8:.*]] = kernel.contract
 // CHECK: %[[ALL:.*]] = tensor.insert_slice %[[Y8]] into %{{.*}}[0, 0, 0, 0] [%{{.*}}, 32, 2, 2]
 // CHECK: tensor.extract_slice %[[W]][0, 0, 1, 1] [32, 64, 1, 1]
-// CHECK: kernel.contract {indexing_maps = [#[[$IMAGE]], #[[$TAP]], #[[$BIAS]], #[[$RESULT]], #[[$RESULT]]], round_b = bf16} {{.*}} extra(%[[BIAS]], %[[ALL]] : {{.*}}) outs(%[[C]] :
+// CHECK: kernel.contract {indexing_maps = [#[[$IMAGE]], #[[$FILTER]], #[[$BIAS]], #[[$RESULT]], #[[$RESULT]]], round_b = bf16} {{.*}} extra(%[[BIAS]], %[[ALL]] : {{.*}}) outs(%[[C]] :
 // CHECK-NEXT: ^bb0(%[[SUM:.*]]: f32, %[[ONE:.*]]: f32, %[[BEFORE:.*]]: f32):
 // CHECK-NEXT: %[[BOTH:.*]] = arith.addf %[[BEFORE]], %[[SUM]]
 // CHECK-NEXT: arith.addf %[[BOTH]], %[[ONE]]
@@ -45,8 +45,8 @@ func.func @far(%x: tensor<?x64x14x14xf32>, %w: tensor<32x64x3x3xf32>, %bias: ten
   return %y : tensor<?x32x14x14xbf16>
 }
 
-// Along one axis alone, at stride 2: of eleven rows, one has the first tap in
-// the image, and one the last; columns stay together.
+// Along one axis alone, at stride 2: of eleven rows, one has the first filter
+// position in the image, and one the last; columns stay together.
 // CHECK-LABEL: @rows
 // CHECK: tensor.extract_slice %{{.*}}[0, 0, 10, 0] [1, 32, 1, 56]
 // CHECK: tensor.extract_slice %{{.*}}[0, 0, 0, 0] [1, 1, 56, 64]
@@ -63,7 +63,7 @@ func.func @rows(%x: tensor<1x21x56x64xf32>, %w: tensor<32x64x3x3xf32>, %c: tenso
   return %y : tensor<1x32x11x56xf32>
 }
 
-// Taps that stay in the image, and images whose size is not known.
+// Filter positions that stay in the image, and images whose size is not known.
 // CHECK-LABEL: @near
 // CHECK-NOT: tensor.extract_slice
 // CHECK-LABEL: @unknown

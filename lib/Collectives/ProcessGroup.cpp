@@ -1,13 +1,13 @@
-//===- Ranks.cpp - The ranks of a training run ----------------------------===//
+//===- ProcessGroup.cpp - The ranks of a training run ---------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Collectives/Ranks.h"
+#include "mp-opt/Collectives/ProcessGroup.h"
 
-#include "DeviceRanks.h"
+#include "DeviceProcessGroup.h"
 #include "OrderedMean.h"
 #include "Watchdog.h"
 
@@ -63,8 +63,8 @@ struct Job {
 
 } // namespace
 
-struct Ranks::Impl {
-  RanksOptions options;
+struct ProcessGroup::Impl {
+  ProcessGroupOptions options;
   /// Begins lines of a process that the time limit ends.
   std::string who;
   std::unique_ptr<Communicator> communicator;
@@ -72,7 +72,7 @@ struct Ranks::Impl {
   const mp_nccl *nccl = nullptr;
   mp_nccl_id ncclId = {};
   RankDevice device;
-  std::unique_ptr<DeviceRanks> devices;
+  std::unique_ptr<DeviceProcessGroup> devices;
   std::string deviceNote;
   std::optional<Watchdog> watchdog;
 
@@ -83,7 +83,7 @@ struct Ranks::Impl {
   bool isOver = false, isAbandoned = false;
   /// The first failure; later jobs are skipped.
   std::string failure;
-  RanksFigures figures;
+  ProcessGroupFigures figures;
 
   // Used only by the model's thread.
   struct Bucket {
@@ -117,7 +117,7 @@ struct Ranks::Impl {
 // The thread
 //===----------------------------------------------------------------------===//
 
-void Ranks::Impl::make(Job &job) {
+void ProcessGroup::Impl::make(Job &job) {
   Clock::time_point start = Clock::now();
   uint64_t sent = 0;
   watchdog->begin(job.what);
@@ -138,7 +138,7 @@ void Ranks::Impl::make(Job &job) {
   job.isDone = true;
 }
 
-void Ranks::Impl::serve() {
+void ProcessGroup::Impl::serve() {
   std::unique_lock<std::mutex> lock(mutex);
   while (true) {
     changed.wait(lock, [&] { return isOver || !jobs.empty(); });
@@ -153,7 +153,7 @@ void Ranks::Impl::serve() {
   }
 }
 
-void Ranks::Impl::serveToTheEnd() {
+void ProcessGroup::Impl::serveToTheEnd() {
   serve();
   if (isAbandoned) {
     // Its destructor would wait.
@@ -166,9 +166,9 @@ void Ranks::Impl::serveToTheEnd() {
 }
 
 std::shared_ptr<Job>
-Ranks::Impl::add(std::string what,
-                 std::function<Error(Communicator &, uint64_t &)> run,
-                 bool isOfStep) {
+ProcessGroup::Impl::add(std::string what,
+                        std::function<Error(Communicator &, uint64_t &)> run,
+                        bool isOfStep) {
   auto job = std::make_shared<Job>();
   job->what = std::move(what);
   job->run = std::move(run);
@@ -182,7 +182,7 @@ Ranks::Impl::add(std::string what,
   return job;
 }
 
-bool Ranks::Impl::wait(Job &job) {
+bool ProcessGroup::Impl::wait(Job &job) {
   Clock::time_point start = Clock::now();
   std::unique_lock<std::mutex> lock(mutex);
   changed.wait(lock, [&] { return job.isDone || !failure.empty(); });
@@ -191,14 +191,14 @@ bool Ranks::Impl::wait(Job &job) {
   return failure.empty();
 }
 
-Error Ranks::Impl::finish(Job &job) {
+Error ProcessGroup::Impl::finish(Job &job) {
   if (wait(job))
     return Error::success();
   std::lock_guard<std::mutex> lock(mutex);
   return createStringError(failure);
 }
 
-Ranks::Ranks(std::unique_ptr<Impl> made) : impl(std::move(made)) {
+ProcessGroup::ProcessGroup(std::unique_ptr<Impl> made) : impl(std::move(made)) {
   impl->collectives.context = impl.get();
   impl->collectives.start = [](void *context, int32_t bucket, int32_t members,
                                const mp_member *member) {
@@ -213,14 +213,15 @@ Ranks::Ranks(std::unique_ptr<Impl> made) : impl(std::move(made)) {
   };
 }
 
-Expected<std::unique_ptr<Ranks>> Ranks::join(const Launch &launch,
-                                             RanksOptions options) {
+Expected<std::unique_ptr<ProcessGroup>>
+ProcessGroup::join(const Launch &launch, ProcessGroupOptions options) {
   return join([launch] { return connect(launch); },
               "mp-run: rank " + std::to_string(launch.rank), options);
 }
 
-Expected<std::unique_ptr<Ranks>> Ranks::join(ConnectFn connect, std::string who,
-                                             RanksOptions options) {
+Expected<std::unique_ptr<ProcessGroup>>
+ProcessGroup::join(ConnectFn connect, std::string who,
+                   ProcessGroupOptions options) {
   auto impl = std::make_unique<Impl>();
   Impl *made = impl.get();
   made->options = options;
@@ -249,13 +250,13 @@ Expected<std::unique_ptr<Ranks>> Ranks::join(ConnectFn connect, std::string who,
   });
   made->changed.wait(lock, [&] { return isConnected; });
   lock.unlock();
-  std::unique_ptr<Ranks> ranks(new Ranks(std::move(impl)));
+  std::unique_ptr<ProcessGroup> ranks(new ProcessGroup(std::move(impl)));
   if (!failure.empty())
     return createStringError(failure);
   return ranks;
 }
 
-void Ranks::abandon() {
+void ProcessGroup::abandon() {
   if (impl->devices)
     impl->devices->abandon();
   std::lock_guard<std::mutex> lock(impl->mutex);
@@ -263,7 +264,7 @@ void Ranks::abandon() {
   impl->jobs.clear();
 }
 
-Ranks::~Ranks() {
+ProcessGroup::~ProcessGroup() {
   if (impl->isServing)
     mp_set_collectives(nullptr);
   impl->devices.reset();
@@ -275,19 +276,21 @@ Ranks::~Ranks() {
   impl->thread.join();
 }
 
-int Ranks::getRank() const { return impl->communicator->getRank(); }
-int Ranks::getSize() const { return impl->communicator->getSize(); }
-const std::string &Ranks::getLibrary() const {
+int ProcessGroup::getRank() const { return impl->communicator->getRank(); }
+int ProcessGroup::getSize() const { return impl->communicator->getSize(); }
+const std::string &ProcessGroup::getLibrary() const {
   return impl->communicator->getLibrary();
 }
 
-const RanksOptions &Ranks::getOptions() const { return impl->options; }
+const ProcessGroupOptions &ProcessGroup::getOptions() const {
+  return impl->options;
+}
 
-RanksFigures Ranks::getFigures() const {
+ProcessGroupFigures ProcessGroup::getFigures() const {
   std::lock_guard<std::mutex> lock(impl->mutex);
-  RanksFigures figures = impl->figures;
+  ProcessGroupFigures figures = impl->figures;
   if (impl->devices) {
-    RanksFigures own = impl->devices->getFigures();
+    ProcessGroupFigures own = impl->devices->getFigures();
     figures.bytes += own.bytes;
     figures.busySeconds += own.busySeconds;
     figures.waitSeconds += own.waitSeconds;
@@ -299,7 +302,7 @@ RanksFigures Ranks::getFigures() const {
 // Between steps
 //===----------------------------------------------------------------------===//
 
-Error Ranks::broadcast(void *data, size_t bytes) {
+Error ProcessGroup::broadcast(void *data, size_t bytes) {
   auto job = impl->add("what rank 0 sends to all",
                        [=](Communicator &ranks, uint64_t &sent) {
                          sent += bytes;
@@ -308,23 +311,23 @@ Error Ranks::broadcast(void *data, size_t bytes) {
   return impl->finish(*job);
 }
 
-Expected<std::vector<char>> Ranks::gather(ArrayRef<char> own) {
+Expected<std::vector<char>> ProcessGroup::allGather(ArrayRef<char> own) {
   std::vector<char> all(own.size() * size_t(getSize()));
   auto job = impl->add(
       "what ranks tell each other", [&](Communicator &ranks, uint64_t &sent) {
         sent += own.size() * (all.size() / own.size() - 1);
-        return ranks.gather(own.data(), all.data(), own.size());
+        return ranks.allGather(own.data(), all.data(), own.size());
       });
   if (Error failed = impl->finish(*job))
     return failed;
   return all;
 }
 
-Error Ranks::average(MutableArrayRef<float> elements) {
-  auto job =
-      impl->add("a mean over ranks", [=](Communicator &ranks, uint64_t &sent) {
-        return makeMeans<float>(ranks, elements, /*isWireBF16=*/false, sent);
-      });
+Error ProcessGroup::average(MutableArrayRef<float> elements) {
+  auto job = impl->add("a mean over ranks", [=](Communicator &ranks,
+                                                uint64_t &sent) {
+    return allReduceMean<float>(ranks, elements, /*isWireBF16=*/false, sent);
+  });
   return impl->finish(*job);
 }
 
@@ -397,14 +400,14 @@ static std::string findObstacle(ArrayRef<DeviceFacts> ranks) {
   return "";
 }
 
-Error Ranks::agreeOnDevices(const RankDevice &device,
-                            function_ref<Expected<const mp_nccl *>()> open) {
+Error ProcessGroup::agreeOnDevices(
+    const RankDevice &device, function_ref<Expected<const mp_nccl *>()> open) {
   if (impl->options.deviceCollectives == DeviceCollectives::MPI) {
     impl->deviceNote = "what devices reduce goes through the host";
     return Error::success();
   }
   const mp_nccl *nccl = nullptr;
-  auto facts = gatherNumbers(getFacts(device, getRank(), nccl, open));
+  auto facts = allGatherNumbers(getFacts(device, getRank(), nccl, open));
   if (!facts)
     return facts.takeError();
   std::string obstacle = findObstacle(*facts);
@@ -422,12 +425,12 @@ Error Ranks::agreeOnDevices(const RankDevice &device,
   return Error::success();
 }
 
-Error Ranks::connectDevices() {
+Error ProcessGroup::connectDevices() {
   if (!impl->nccl)
     return Error::success();
-  auto made =
-      DeviceRanks::create(*impl->nccl, impl->device, impl->ncclId, getRank(),
-                          getSize(), impl->options, impl->who);
+  auto made = DeviceProcessGroup::create(*impl->nccl, impl->device,
+                                         impl->ncclId, getRank(), getSize(),
+                                         impl->options, impl->who);
   if (!made) {
     // If rank 0 has failed in the same way, the launcher ends this rank in the
     // meantime.
@@ -441,7 +444,9 @@ Error Ranks::connectDevices() {
   return Error::success();
 }
 
-const std::string &Ranks::getDeviceNote() const { return impl->deviceNote; }
+const std::string &ProcessGroup::getDeviceNote() const {
+  return impl->deviceNote;
+}
 
 //===----------------------------------------------------------------------===//
 // Operations within steps
@@ -460,20 +465,20 @@ static Error reduce(Communicator &ranks, ArrayRef<Member<T>> members,
                     int32_t operation, bool isWireBF16, uint64_t &sent) {
   switch (operation) {
   case MP_SUM:
-    return makeSums(ranks, members, sent);
+    return allReduceSum(ranks, members, sent);
   case MP_SCATTER:
-    return scatterMeans(ranks, members, isWireBF16, sent);
+    return reduceScatter(ranks, members, isWireBF16, sent);
   case MP_GATHER:
   case MP_GATHER_BF16:
-    return gatherRanges(ranks, members, operation == MP_GATHER_BF16, sent);
+    return allGather(ranks, members, operation == MP_GATHER_BF16, sent);
   default:
-    return makeMeans(ranks, members, isWireBF16, sent);
+    return allReduceMean(ranks, members, isWireBF16, sent);
   }
 }
 
 /// Reduces members with the same type and operation.
-static Error reduceAlike(Communicator &ranks, ArrayRef<BucketMember> members,
-                         bool isWireBF16, uint64_t &sent) {
+static Error reduceSameKind(Communicator &ranks, ArrayRef<BucketMember> members,
+                            bool isWireBF16, uint64_t &sent) {
   int32_t operation = members.front().operation;
   switch (members.front().type) {
   case MP_FLOAT:
@@ -483,7 +488,7 @@ static Error reduceAlike(Communicator &ranks, ArrayRef<BucketMember> members,
     return reduce<double>(ranks, getMembers<double>(members), operation,
                           isWireBF16, sent);
   default:
-    return makeConjunctions(ranks, getMembers<char>(members), sent);
+    return allReduceAnd(ranks, getMembers<char>(members), sent);
   }
 }
 
@@ -494,7 +499,7 @@ static Error reduceRows(Communicator &ranks, std::vector<BucketMember> &members,
   for (BucketMember &member : members) {
     bool isDone = false;
     if (member.rows && member.operation == MP_MEAN && member.type == MP_FLOAT) {
-      auto made = makeRowMeans(
+      auto made = allReduceRowMean(
           ranks, {static_cast<float *>(member.data), size_t(member.count)},
           *member.rows, member.size, isWireBF16, sent);
       if (!made)
@@ -515,20 +520,20 @@ static Error reduce(Communicator &ranks, std::vector<BucketMember> members,
   // Kinds are reduced in the order in which they appear, which is the same on
   // all ranks.
   while (!members.empty()) {
-    std::vector<BucketMember> alike, others;
+    std::vector<BucketMember> sameKind, others;
     for (BucketMember &member : members) {
-      bool isAlike = member.operation == members.front().operation &&
-                     member.type == members.front().type;
-      (isAlike ? alike : others).push_back(member);
+      bool isSameKind = member.operation == members.front().operation &&
+                        member.type == members.front().type;
+      (isSameKind ? sameKind : others).push_back(member);
     }
-    if (Error failed = reduceAlike(ranks, alike, isWireBF16, sent))
+    if (Error failed = reduceSameKind(ranks, sameKind, isWireBF16, sent))
       return failed;
     members = std::move(others);
   }
   return Error::success();
 }
 
-void Ranks::Impl::begin(int32_t number, Bucket &bucket) {
+void ProcessGroup::Impl::begin(int32_t number, Bucket &bucket) {
   auto run = [members = std::move(bucket.members),
               isWireBF16 = options.isWireBF16](Communicator &ranks,
                                                uint64_t &sent) {
@@ -539,8 +544,8 @@ void Ranks::Impl::begin(int32_t number, Bucket &bucket) {
   bucket.members.clear();
 }
 
-int32_t Ranks::Impl::startMember(int32_t number, int32_t count,
-                                 BucketMember member) {
+int32_t ProcessGroup::Impl::startMember(int32_t number, int32_t count,
+                                        BucketMember member) {
   Bucket &bucket = buckets[number];
   bucket.members.push_back(std::move(member));
   if (++bucket.count < count)
@@ -553,7 +558,7 @@ int32_t Ranks::Impl::startMember(int32_t number, int32_t count,
 /// The first member that is waited for accounts for the time. Members that are
 /// needed before their bucket is complete are sent without the rest, on all
 /// ranks.
-int32_t Ranks::Impl::waitForBucket(int32_t number) {
+int32_t ProcessGroup::Impl::waitForBucket(int32_t number) {
   Bucket &bucket = buckets[number];
   if (!bucket.members.empty())
     begin(number, bucket);
@@ -564,11 +569,11 @@ int32_t Ranks::Impl::waitForBucket(int32_t number) {
   return 1;
 }
 
-const mp_collectives &Ranks::getCollectives() const {
+const mp_collectives &ProcessGroup::getCollectives() const {
   return impl->collectives;
 }
 
-void Ranks::serveModels() {
+void ProcessGroup::serveModels() {
   impl->isServing = true;
   mp_set_collectives(&impl->collectives);
 }

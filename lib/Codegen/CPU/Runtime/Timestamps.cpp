@@ -1,4 +1,4 @@
-//===- Stamps.cpp - When kernels begin and end ----------------------------===//
+//===- Timestamps.cpp - When kernels begin and end ------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Codegen/CPU/Stamps.h"
+#include "mp-opt/Codegen/CPU/Timestamps.h"
 
 #include "mp-opt/Codegen/Common/MemoryAccesses.h"
 #include "mp-opt/Codegen/Common/WorkCounter.h"
@@ -85,14 +85,14 @@ static Attribute countWork(Operation &op, ArrayRef<Access> accesses) {
   return counter.take(op.getContext(), kind);
 }
 
-void insertStamps(ModuleOp module) {
+void insertTimestamps(ModuleOp module) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main)
     return;
   Block &block = main.getBody().front();
   OpBuilder b = OpBuilder::atBlockBegin(&block);
   SmallVector<Attribute> kernels;
-  runtime::StampOp::create(b, main.getLoc(), 0);
+  runtime::TimestampOp::create(b, main.getLoc(), 0);
   for (Operation &op : llvm::make_early_inc_range(block)) {
     SmallVector<Access> accesses = findAccesses(&op);
     if (!isKernel(op, accesses))
@@ -101,9 +101,9 @@ void insertStamps(ModuleOp module) {
         b.getDictionaryAttr({b.getNamedAttr("nodes", getNodes(op)),
                              b.getNamedAttr("work", countWork(op, accesses))}));
     b.setInsertionPointAfter(&op);
-    runtime::StampOp::create(b, op.getLoc(), int64_t(kernels.size()));
+    runtime::TimestampOp::create(b, op.getLoc(), int64_t(kernels.size()));
   }
-  module->setAttr(mark::stamped, b.getArrayAttr(kernels));
+  module->setAttr(mark::timestamped, b.getArrayAttr(kernels));
 }
 
 } // namespace mp

@@ -1,24 +1,25 @@
-//===- WeightSlots.h - Operands that take weights ---------------*- C++ -*-===//
+//===- WeightOperandRoles.h - Operands that take weights --------*- C++ -*-===//
+//-*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_LIB_TRAINING_ROLES_WEIGHTSLOTS_H
-#define MPOPT_LIB_TRAINING_ROLES_WEIGHTSLOTS_H
+#ifndef MPOPT_LIB_TRAINING_ROLES_WEIGHTOPERANDROLES_H
+#define MPOPT_LIB_TRAINING_ROLES_WEIGHTOPERANDROLES_H
 
 #include "BatchFlow.h"
 
 namespace mp {
 
-/// The purpose of an operator's operand.
-enum class WeightSlot : uint8_t {
+/// The role of an operand: whether and how it can be a weight.
+enum class WeightOperandRole : uint8_t {
   /// Not learned.
   None,
   /// A mean or variance that the node updates, or has learned before.
   Statistic,
-  // Slots that follow from the formal parameter's name.
+  // Roles that follow from the formal parameter's name.
   Weight,
   Bias,
   Scale,
@@ -32,9 +33,9 @@ enum class WeightSlot : uint8_t {
   Part,
 };
 
-/// The slot of the schema's formal parameter, or of the operator's row in the
+/// The role of the schema's formal parameter, or of the operator's row in the
 /// table.
-WeightSlot getWeightSlot(mlir::Operation *node, unsigned operand);
+WeightOperandRole getWeightOperandRole(mlir::Operation *node, unsigned operand);
 
 /// The name of the schema's formal parameter; empty if there is none.
 llvm::StringRef getFormalName(mlir::Operation *node, unsigned operand);
@@ -59,4 +60,4 @@ bool isRearranged(mlir::Operation *node);
 
 } // namespace mp
 
-#endif // MPOPT_LIB_TRAINING_ROLES_WEIGHTSLOTS_H
+#endif // MPOPT_LIB_TRAINING_ROLES_WEIGHTOPERANDROLES_H

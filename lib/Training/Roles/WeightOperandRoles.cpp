@@ -1,4 +1,4 @@
-//===- WeightSlots.cpp - Operands that take weights -----------------------===//
+//===- WeightOperandRoles.cpp - Operands that take weights ----------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // Operators with interchangeable operands have a row in the first table. For
-// all others, the slot follows from the name of the formal parameter, so a new
+// all others, the role follows from the name of the formal parameter, so a new
 // operator needs no row.
 //
 //===----------------------------------------------------------------------===//
 
-#include "WeightSlots.h"
+#include "WeightOperandRoles.h"
 
 #include "mp-opt/Autodiff/Autodiff.h"
 #include "mp-opt/Operators/NodeView.h"
@@ -30,86 +30,87 @@ StringRef getFormalName(Operation *node, unsigned operand) {
   return formal ? StringRef(formal->name) : StringRef();
 }
 
-static WeightSlot getSlotOfName(StringRef opType, StringRef formal) {
+static WeightOperandRole getRoleOfName(StringRef opType, StringRef formal) {
   // The weights of a loss belong to its classes.
   if (opType.contains("Loss") || opType.contains("CrossEntropy"))
-    return WeightSlot::None;
+    return WeightOperandRole::None;
   bool isNorm = opType.contains("Norm");
   if (isNorm && (formal == "scale" || formal == "Scale"))
-    return WeightSlot::Scale;
-  auto exact =
-      llvm::StringSwitch<WeightSlot>(formal)
-          .Cases({"W", "R", "P", "a_log"}, WeightSlot::Weight)
-          .Cases({"B", "beta"}, WeightSlot::Bias)
-          .Cases({"gamma", "slope"}, WeightSlot::Scale)
-          .Cases({"input_mean", "input_var", "mean", "var"},
-                 WeightSlot::Statistic)
-          .Cases({"initial_h", "initial_c", "initial_state"}, WeightSlot::State)
-          .Cases({"attention_bias", "position_bias", "attn_mask"},
-                 WeightSlot::Summand)
-          .Default(WeightSlot::None);
-  if (exact != WeightSlot::None)
+    return WeightOperandRole::Scale;
+  auto exact = llvm::StringSwitch<WeightOperandRole>(formal)
+                   .Cases({"W", "R", "P", "a_log"}, WeightOperandRole::Weight)
+                   .Cases({"B", "beta"}, WeightOperandRole::Bias)
+                   .Cases({"gamma", "slope"}, WeightOperandRole::Scale)
+                   .Cases({"input_mean", "input_var", "mean", "var"},
+                          WeightOperandRole::Statistic)
+                   .Cases({"initial_h", "initial_c", "initial_state"},
+                          WeightOperandRole::State)
+                   .Cases({"attention_bias", "position_bias", "attn_mask"},
+                          WeightOperandRole::Summand)
+                   .Default(WeightOperandRole::None);
+  if (exact != WeightOperandRole::None)
     return exact;
   if (formal.ends_with("bias"))
-    return WeightSlot::Bias;
+    return WeightOperandRole::Bias;
   if (formal.ends_with("norm_weight"))
-    return WeightSlot::Scale;
+    return WeightOperandRole::Scale;
   if (formal.ends_with("weight") || formal.ends_with("weights"))
-    return WeightSlot::Weight;
+    return WeightOperandRole::Weight;
   if (formal.ends_with("embedding") || formal == "bias_table")
-    return WeightSlot::Table;
-  return WeightSlot::None;
+    return WeightOperandRole::Table;
+  return WeightOperandRole::None;
 }
 
-/// The slot that follows from the operator's function; absent if none does.
-static std::optional<WeightSlot> getSlotOfMath(const OperatorTraits &traits,
-                                               unsigned operand) {
+/// The role that follows from the operator's function; absent if none does.
+static std::optional<WeightOperandRole>
+getRoleOfMath(const OperatorTraits &traits, unsigned operand) {
   switch (traits.math) {
   case OperatorMath::Add:
   case OperatorMath::Sub:
-    return WeightSlot::Summand;
+    return WeightOperandRole::Summand;
   case OperatorMath::Mul:
   case OperatorMath::Div:
-    return WeightSlot::Factor;
+    return WeightOperandRole::Factor;
   case OperatorMath::Pow:
-    return operand == 1 ? WeightSlot::Factor : WeightSlot::None;
+    return operand == 1 ? WeightOperandRole::Factor : WeightOperandRole::None;
   case OperatorMath::Where:
-    return operand ? WeightSlot::Choice : WeightSlot::None;
+    return operand ? WeightOperandRole::Choice : WeightOperandRole::None;
   default:
     break;
   }
   // The mean of the operands.
   if (traits.accumulation == AccumulationExtent::Operands)
-    return WeightSlot::Summand;
+    return WeightOperandRole::Summand;
   if (traits.looksUp())
-    return operand ? WeightSlot::None : WeightSlot::Table;
+    return operand ? WeightOperandRole::None : WeightOperandRole::Table;
   return std::nullopt;
 }
 
 /// Both operands of a matrix product may be the weight.
-static std::optional<WeightSlot> getSlotOfProduct(Operation *node,
-                                                  unsigned operand) {
+static std::optional<WeightOperandRole> getRoleOfProduct(Operation *node,
+                                                         unsigned operand) {
   StringRef first = getFormalName(node, 0);
   if (first != "A" && first != "Inputs")
     return std::nullopt;
-  return operand < 2 || first == "Inputs"      ? WeightSlot::Product
-         : getFormalName(node, operand) == "C" ? WeightSlot::Bias
-                                               : WeightSlot::None;
+  return operand < 2 || first == "Inputs"      ? WeightOperandRole::Product
+         : getFormalName(node, operand) == "C" ? WeightOperandRole::Bias
+                                               : WeightOperandRole::None;
 }
 
-WeightSlot getWeightSlot(Operation *node, unsigned operand) {
+WeightOperandRole getWeightOperandRole(Operation *node, unsigned operand) {
   const OperatorTraits &traits = getOperatorTraits(node);
-  if (auto slot = getSlotOfMath(traits, operand))
-    return *slot;
+  if (auto operandRole = getRoleOfMath(traits, operand))
+    return *operandRole;
   if (traits.contracts())
-    if (auto slot = getSlotOfProduct(node, operand))
-      return *slot;
+    if (auto operandRole = getRoleOfProduct(node, operand))
+      return *operandRole;
   if (isStandardOp(node, "Concat"))
-    return WeightSlot::Part;
+    return WeightOperandRole::Part;
   if (isStandardOp(node, "Scan") || isStandardOp(node, "Loop"))
-    return operand >= (getOpType(node) == "Loop" ? 2u : 0u) ? WeightSlot::State
-                                                            : WeightSlot::None;
-  return getSlotOfName(getOpType(node), getFormalName(node, operand));
+    return operand >= (getOpType(node) == "Loop" ? 2u : 0u)
+               ? WeightOperandRole::State
+               : WeightOperandRole::None;
+  return getRoleOfName(getOpType(node), getFormalName(node, operand));
 }
 
 bool isConvolution(Operation *node) {
@@ -122,11 +123,11 @@ bool takesIndices(Operation *node, const BatchFlow &flow) {
   for (auto [index, operand] : llvm::enumerate(node->getOperands())) {
     if (flow.get(operand) != BatchFlow::Constant || !isDifferentiable(operand))
       continue;
-    switch (getWeightSlot(node, index)) {
-    case WeightSlot::Weight:
-    case WeightSlot::Table:
+    switch (getWeightOperandRole(node, index)) {
+    case WeightOperandRole::Weight:
+    case WeightOperandRole::Table:
       return true;
-    case WeightSlot::Product:
+    case WeightOperandRole::Product:
       if (!isOuterProduct(node, index))
         return true;
       break;

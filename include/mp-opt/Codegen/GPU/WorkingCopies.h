@@ -1,24 +1,24 @@
-//===- ShadowWeights.h - 16-bit copies of parameters ------------*- C++ -*-===//
+//===- WorkingCopies.h - 16-bit copies of parameters ------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_CODEGEN_GPU_SHADOWWEIGHTS_H
-#define MPOPT_CODEGEN_GPU_SHADOWWEIGHTS_H
+#ifndef MPOPT_CODEGEN_GPU_WORKINGCOPIES_H
+#define MPOPT_CODEGEN_GPU_WORKINGCOPIES_H
 
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mp {
 
-/// Products that round a state of `main` in fp32 read a 16-bit copy of it
-/// (`device.shadow`) instead. The op that updates the state writes the copy,
+/// Products that round a state of `main` in fp32 read a 16-bit working copy of
+/// it (`device.shadow`) instead. The op that updates the state writes the copy,
 /// too: the same numbers, with half the bytes, copied to shared memory as they
 /// are. A state has no copy if any op but an elementwise one writes it, or if
 /// no product by tiles reads several of its elements at a time.
-void shadowWeights(mlir::ModuleOp module);
+void addWorkingCopies(mlir::ModuleOp module);
 
 } // namespace mp
 
-#endif // MPOPT_CODEGEN_GPU_SHADOWWEIGHTS_H
+#endif // MPOPT_CODEGEN_GPU_WORKINGCOPIES_H

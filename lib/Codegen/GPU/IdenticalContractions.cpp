@@ -1,11 +1,11 @@
-//===- AlikeContracts.cpp - Products that one kernel makes ----------------===//
+//===- IdenticalContractions.cpp - Merged launches ------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "AlikeContracts.h"
+#include "IdenticalContractions.h"
 
 #include "mp-opt/Codegen/GPU/Contract.h"
 #include "mp-opt/Codegen/GPU/FormKernels.h"
@@ -17,9 +17,9 @@ using namespace mlir;
 
 namespace mp {
 
-/// The most contractions of one kernel: each block selects its memory from
-/// those of all.
-constexpr size_t mostAlike = 16;
+/// The maximum number of contractions of one kernel: each block selects its
+/// memory from those of all.
+constexpr size_t maxContractions = 16;
 
 constexpr auto ignoreLocations = OperationEquivalence::IgnoreLocations;
 
@@ -33,7 +33,7 @@ static kernel::ContractOp getTiled(device::GroupOp group) {
 }
 
 /// True if they differ only in the memory of their operands.
-static bool areAlike(kernel::ContractOp a, kernel::ContractOp b) {
+static bool areIdentical(kernel::ContractOp a, kernel::ContractOp b) {
   llvm::SmallPtrSet<Value, 8> operands(a->operand_begin(), a->operand_end());
   // Maps values of one epilogue to the values of the other.
   llvm::DenseMap<Value, Value> inner;
@@ -61,7 +61,7 @@ int64_t ContractFamilies::find(device::GroupOp group) {
       op, ignoreValue, ignoreValue, ignoreLocations)));
   auto &candidates = known[hash >> 1];
   for (auto [other, number] : candidates)
-    if (areAlike(other, op))
+    if (areIdentical(other, op))
       return number;
   candidates.emplace_back(op, count);
   return count++;
@@ -69,7 +69,7 @@ int64_t ContractFamilies::find(device::GroupOp group) {
 
 void joinContracts(ArrayRef<device::GroupOp> groups) {
   while (groups.size() > 1) {
-    auto joined = groups.take_front(mostAlike);
+    auto joined = groups.take_front(maxContractions);
     groups = groups.drop_front(joined.size());
     if (joined.size() == 1)
       return;

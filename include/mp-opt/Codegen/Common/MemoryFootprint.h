@@ -1,12 +1,12 @@
-//===- TouchedPlaces.h - Memory that code touches ---------------*- C++ -*-===//
+//===- MemoryFootprint.h - Memory that code accesses ------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_CODEGEN_COMMON_TOUCHEDPLACES_H
-#define MPOPT_CODEGEN_COMMON_TOUCHEDPLACES_H
+#ifndef MPOPT_CODEGEN_COMMON_MEMORYFOOTPRINT_H
+#define MPOPT_CODEGEN_COMMON_MEMORYFOOTPRINT_H
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/AffineExpr.h"
@@ -50,8 +50,8 @@ std::optional<Span> getSpan(mlir::OpFoldResult index);
 /// absent if it depends on data. Branches count as taken.
 std::optional<int64_t> countRuns(mlir::Operation *op, mlir::Operation *root);
 
-/// Elements of memory, each counted once.
-class TouchedPlaces {
+/// The elements of memory that code accesses, each counted once.
+class MemoryFootprint {
 public:
   /// Adds the elements of a memref at `box`: a span for each of its dimensions.
   /// At most `most` of them count if data select them.
@@ -65,7 +65,7 @@ private:
   /// Elements of one memref, in its coordinates.
   struct Frame {
     std::vector<Box> boxes;
-    /// The number of elements whose places are not known.
+    /// The number of elements whose indices are not known.
     int64_t others = 0;
   };
   static std::pair<mlir::Value, Box> findFrame(mlir::Value memref,
@@ -77,4 +77,4 @@ private:
 
 } // namespace mp
 
-#endif // MPOPT_CODEGEN_COMMON_TOUCHEDPLACES_H
+#endif // MPOPT_CODEGEN_COMMON_MEMORYFOOTPRINT_H

@@ -1,5 +1,4 @@
-//===- SplitTaps.cpp - Convolutions as sums over taps
-//-----------------------===//
+//===- SplitFilters.cpp - Convolutions as sums over filter positions ------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,19 +7,19 @@
 
 #include "Lowering/Passes.h"
 
-#include "mp-opt/Codegen/Common/TapSplitting.h"
+#include "mp-opt/Codegen/Common/FilterSplitting.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace mp {
-#define GEN_PASS_DEF_SPLITTAPS
+#define GEN_PASS_DEF_SPLITFILTERS
 #include "Lowering/Passes.h.inc"
 
 namespace {
-struct SplitTaps : public impl::SplitTapsBase<SplitTaps> {
-  using SplitTapsBase::SplitTapsBase;
+struct SplitFilters : public impl::SplitFiltersBase<SplitFilters> {
+  using SplitFiltersBase::SplitFiltersBase;
 
-  void runOnOperation() override { splitTaps(getOperation()); }
+  void runOnOperation() override { splitFilters(getOperation()); }
 };
 } // namespace
 } // namespace mp

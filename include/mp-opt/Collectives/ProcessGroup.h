@@ -1,4 +1,4 @@
-//===- Ranks.h - The ranks of a training run --------------------*- C++ -*-===//
+//===- ProcessGroup.h - The ranks of a training run -------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,8 +21,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_COLLECTIVES_RANKS_H
-#define MPOPT_COLLECTIVES_RANKS_H
+#ifndef MPOPT_COLLECTIVES_PROCESSGROUP_H
+#define MPOPT_COLLECTIVES_PROCESSGROUP_H
 
 #include "mp-opt/Collectives/Communicator.h"
 #include "mp-opt/Runtime/Device.h"
@@ -47,7 +47,7 @@ enum class DeviceCollectives {
 /// The names in flags, in the enumeration's order.
 llvm::ArrayRef<llvm::StringRef> getCollectivesWords();
 
-struct RanksOptions {
+struct ProcessGroupOptions {
   /// Seconds after which an unfinished collective operation ends the process,
   /// because other ranks have stopped or never reached it. 0 for no limit.
   double timeout = 600;
@@ -67,7 +67,7 @@ struct RanksOptions {
 constexpr int exitTimedOut = 75;
 
 /// Totals of the communication by this rank's steps.
-struct RanksFigures {
+struct ProcessGroupFigures {
   /// Sent.
   uint64_t bytes = 0;
   /// The time of operations, and the time that the model has waited for them,
@@ -84,25 +84,26 @@ struct RankDevice {
 /// Opens libnccl.so.2, or the library named by MPOPT_NCCL_LIBRARY.
 llvm::Expected<const mp_nccl *> openNCCL();
 
-class Ranks {
+/// All ranks of a training run.
+class ProcessGroup {
 public:
   /// Connects to the launcher's other processes.
-  static llvm::Expected<std::unique_ptr<Ranks>> join(const Launch &launch,
-                                                     RanksOptions options = {});
+  static llvm::Expected<std::unique_ptr<ProcessGroup>>
+  join(const Launch &launch, ProcessGroupOptions options = {});
   /// Joins with another connection function, which is called by the thread that
   /// uses its result. `who` begins the error line if the time limit ends the
   /// process.
   using ConnectFn =
       std::function<llvm::Expected<std::unique_ptr<Communicator>>()>;
-  static llvm::Expected<std::unique_ptr<Ranks>>
-  join(ConnectFn connect, std::string who, RanksOptions options);
-  ~Ranks();
+  static llvm::Expected<std::unique_ptr<ProcessGroup>>
+  join(ConnectFn connect, std::string who, ProcessGroupOptions options);
+  ~ProcessGroup();
 
   int getRank() const;
   int getSize() const;
   const std::string &getLibrary() const;
-  const RanksOptions &getOptions() const;
-  RanksFigures getFigures() const;
+  const ProcessGroupOptions &getOptions() const;
+  ProcessGroupFigures getFigures() const;
 
   /// Makes the destructor not wait for other ranks. When the process ends, its
   /// launcher ends them.
@@ -113,9 +114,9 @@ public:
   /// Sends rank 0's bytes to all others.
   llvm::Error broadcast(void *data, size_t bytes);
   /// Gathers the bytes of all ranks, which must have the same size.
-  llvm::Expected<std::vector<char>> gather(llvm::ArrayRef<char> own);
-  template <typename T> llvm::Expected<std::vector<T>> gatherNumbers(T own) {
-    auto bytes = gather(
+  llvm::Expected<std::vector<char>> allGather(llvm::ArrayRef<char> own);
+  template <typename T> llvm::Expected<std::vector<T>> allGatherNumbers(T own) {
+    auto bytes = allGather(
         llvm::ArrayRef<char>(reinterpret_cast<const char *>(&own), sizeof(T)));
     if (!bytes)
       return bytes.takeError();
@@ -150,7 +151,7 @@ public:
 
 private:
   struct Impl;
-  explicit Ranks(std::unique_ptr<Impl> impl);
+  explicit ProcessGroup(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
 };
 

@@ -1,4 +1,4 @@
-//===- DeviceRanks.h - Devices that reach each other ------------*- C++ -*-===//
+//===- DeviceProcessGroup.h - Devices that reach each other -----*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,12 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_LIB_COLLECTIVES_DEVICERANKS_H
-#define MPOPT_LIB_COLLECTIVES_DEVICERANKS_H
+#ifndef MPOPT_LIB_COLLECTIVES_DEVICEPROCESSGROUP_H
+#define MPOPT_LIB_COLLECTIVES_DEVICEPROCESSGROUP_H
 
 #include "Watchdog.h"
 
-#include "mp-opt/Collectives/Ranks.h"
+#include "mp-opt/Collectives/ProcessGroup.h"
 
 #include <chrono>
 
@@ -27,29 +27,30 @@ constexpr std::chrono::seconds timeToEnd(3);
 /// "2.27.5", of the number that NCCL has for it.
 std::string printNCCLVersion(int32_t version);
 
-class DeviceRanks {
+class DeviceProcessGroup {
 public:
   /// Called by all ranks with rank 0's identifier; returns when all have called
   /// it.
-  static llvm::Expected<std::unique_ptr<DeviceRanks>>
+  static llvm::Expected<std::unique_ptr<DeviceProcessGroup>>
   create(const mp_nccl &nccl, const RankDevice &device, const mp_nccl_id &id,
-         int rank, int size, const RanksOptions &options, std::string who);
+         int rank, int size, const ProcessGroupOptions &options,
+         std::string who);
   /// Waits for the others, unless they have been abandoned.
-  ~DeviceRanks();
+  ~DeviceProcessGroup();
 
   void abandon() { isAbandoned = true; }
   /// Makes sessions of this process use it from now on.
   void serveSessions();
-  RanksFigures getFigures() const { return figures; }
+  ProcessGroupFigures getFigures() const { return figures; }
 
 private:
-  DeviceRanks(const mp_nccl &nccl, const RankDevice &device,
-              const RanksOptions &options, std::string who);
+  DeviceProcessGroup(const mp_nccl &nccl, const RankDevice &device,
+                     const ProcessGroupOptions &options, std::string who);
 
-  int32_t exchange(mp_device_address parts, mp_device_address from,
+  int32_t allToAll(mp_device_address shards, mp_device_address from,
                    uint64_t bytes, void *stream);
-  int32_t gather(mp_device_address own, mp_device_address all, uint64_t bytes,
-                 void *stream);
+  int32_t allGather(mp_device_address own, mp_device_address all,
+                    uint64_t bytes, void *stream);
   int32_t watch(int32_t bucket);
   /// Aborts queued operations, in which other ranks may never take part.
   /// Returns 1.
@@ -65,7 +66,7 @@ private:
   void *communicator = nullptr;
   mp_device_ranks functions = {};
   std::string text;
-  RanksFigures figures;
+  ProcessGroupFigures figures;
   /// The bucket that this rank waits for; -1 for none.
   int32_t awaited = -1;
   /// The time at which another rank was found to have ended.

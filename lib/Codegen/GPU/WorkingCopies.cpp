@@ -1,14 +1,14 @@
-//===- ShadowWeights.cpp - 16-bit copies of parameters --------------------===//
+//===- WorkingCopies.cpp - 16-bit copies of parameters --------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Codegen/GPU/ShadowWeights.h"
+#include "mp-opt/Codegen/GPU/WorkingCopies.h"
 
 #include "ArenaPlaces.h"
-#include "ShadowPlaces.h"
+#include "PlaceWorkingCopies.h"
 #include "mp-opt/Codegen/Common/MemoryRanges.h"
 #include "mp-opt/Codegen/GPU/Contract.h"
 #include "mp-opt/Codegen/GPU/FormKernels.h"
@@ -37,18 +37,19 @@ struct State {
   bool isWrittenByOthers = false;
 };
 
-class Shadower {
+class WorkingCopyBuilder {
 public:
-  explicit Shadower(func::FuncOp main) : main(main), b(main.getContext()) {}
+  explicit WorkingCopyBuilder(func::FuncOp main)
+      : main(main), b(main.getContext()) {}
 
   void run();
 
 private:
   void collect(Operation *op);
-  void addShadow(runtime::InputOp input, State &state);
-  Value makeView(Value memory, Value state, Value shadow,
+  void addCopy(runtime::InputOp input, State &state);
+  Value makeView(Value memory, Value state, Value copy,
                  SmallVectorImpl<Operation *> &views);
-  void writeBeside(linalg::GenericOp op, Value state, Value shadow);
+  void writeCopy(linalg::GenericOp op, Value state, Value copy);
 
   func::FuncOp main;
   IRRewriter b;
@@ -75,7 +76,7 @@ static bool roundsWeight(kernel::ContractOp op, OpOperand &operand) {
   return number < 2 && op.getRounding(number) && kernel::isWorthTiles(op);
 }
 
-void Shadower::collect(Operation *op) {
+void WorkingCopyBuilder::collect(Operation *op) {
   auto effects = dyn_cast<MemoryEffectOpInterface>(op);
   bool isRegion = op->hasTrait<OpTrait::HasRecursiveMemoryEffects>();
   for (OpOperand &operand : op->getOpOperands()) {
@@ -114,38 +115,40 @@ void Shadower::collect(Operation *op) {
   }
 }
 
-/// The view of the shadow that corresponds to `memory`, a view of the state.
-Value Shadower::makeView(Value memory, Value state, Value shadow,
-                         SmallVectorImpl<Operation *> &views) {
+/// The view of the working copy that corresponds to `memory`, a view of the
+/// state.
+Value WorkingCopyBuilder::makeView(Value memory, Value state, Value copy,
+                                   SmallVectorImpl<Operation *> &views) {
   if (memory == state)
-    return shadow;
+    return copy;
   Operation *op = memory.getDefiningOp();
-  Value source = makeView(op->getOperand(0), state, shadow, views);
+  Value source = makeView(op->getOperand(0), state, copy, views);
   b.setInsertionPointAfter(op);
   Operation *view = b.clone(*op);
   views.push_back(view);
   view->setOperand(0, source);
   auto type = cast<MemRefType>(memory.getType());
-  auto element = cast<MemRefType>(shadow.getType()).getElementType();
+  auto element = cast<MemRefType>(copy.getType()).getElementType();
   view->getResult(0).setType(MemRefType::Builder(type).setElementType(element));
   return view->getResult(0);
 }
 
-/// Makes the op write the values that it leaves in the state to the shadow,
-/// too.
-void Shadower::writeBeside(linalg::GenericOp op, Value state, Value shadow) {
+/// Makes the op write the values that it leaves in the state to the working
+/// copy, too.
+void WorkingCopyBuilder::writeCopy(linalg::GenericOp op, Value state,
+                                   Value copy) {
   b.setInsertionPoint(op);
   SmallVector<Value> outputs(op.getDpsInits());
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   int64_t number = llvm::find(outputs, state) - outputs.begin();
   maps.push_back(maps[op.getNumDpsInputs() + number]);
-  outputs.push_back(shadow);
+  outputs.push_back(copy);
   SmallVector<Value> inputs = op.getDpsInputs();
   auto made = linalg::GenericOp::create(b, op.getLoc(), inputs, outputs, maps,
                                         op.getIteratorTypesArray());
   made.getRegion().takeBody(op.getRegion());
   Block &body = made.getRegion().front();
-  Type element = cast<MemRefType>(shadow.getType()).getElementType();
+  Type element = cast<MemRefType>(copy.getType()).getElementType();
   body.addArgument(element, op.getLoc());
   Operation *yield = body.getTerminator();
   b.setInsertionPoint(yield);
@@ -155,7 +158,7 @@ void Shadower::writeBeside(linalg::GenericOp op, Value state, Value shadow) {
   b.eraseOp(op);
 }
 
-void Shadower::addShadow(runtime::InputOp input, State &state) {
+void WorkingCopyBuilder::addCopy(runtime::InputOp input, State &state) {
   auto type = cast<MemRefType>(input.getType());
   Type element;
   for (OpOperand *operand : state.products) {
@@ -166,14 +169,14 @@ void Shadower::addShadow(runtime::InputOp input, State &state) {
       return;
   }
   b.setInsertionPointAfter(input);
-  auto shadow = device::ShadowOp::create(
+  auto copy = device::WorkingCopyOp::create(
       b, input.getLoc(), MemRefType::get(type.getShape(), element), input);
   SmallVector<Operation *> views;
   for (OpOperand *operand : state.products) {
     auto op = cast<kernel::ContractOp>(operand->getOwner());
     bool isA = operand->getOperandNumber() == 0;
     Value before = operand->get();
-    operand->set(makeView(before, input, shadow, views));
+    operand->set(makeView(before, input, copy, views));
     isA ? op.removeRoundAAttr() : op.removeRoundBAttr();
     if (kernel::isCopiedAsync(op, operand->getOperandNumber()))
       continue;
@@ -183,13 +186,13 @@ void Shadower::addShadow(runtime::InputOp input, State &state) {
   for (Operation *view : llvm::reverse(views))
     if (view->use_empty())
       b.eraseOp(view);
-  if (shadow->use_empty())
-    return b.eraseOp(shadow);
+  if (copy->use_empty())
+    return b.eraseOp(copy);
   for (OpOperand *update : state.updates)
-    writeBeside(cast<linalg::GenericOp>(update->getOwner()), input, shadow);
+    writeCopy(cast<linalg::GenericOp>(update->getOwner()), input, copy);
 }
 
-void Shadower::run() {
+void WorkingCopyBuilder::run() {
   for (auto input : main.getBody().front().getOps<runtime::InputOp>())
     if (auto type = cast<MemRefType>(input.getType());
         type.getElementType().isF32() && type.hasStaticShape() &&
@@ -200,31 +203,30 @@ void Shadower::run() {
     auto input = memory.getDefiningOp<runtime::InputOp>();
     if (!state.products.empty() && !state.updates.empty() &&
         !state.isWrittenByOthers)
-      addShadow(input, state);
+      addCopy(input, state);
   }
 }
 
-void shadowWeights(ModuleOp module) {
+void addWorkingCopies(ModuleOp module) {
   if (auto main = module.lookupSymbol<func::FuncOp>("main"))
-    Shadower(main).run();
+    WorkingCopyBuilder(main).run();
 }
 
 //===----------------------------------------------------------------------===//
-// Places
+// Memory
 //===----------------------------------------------------------------------===//
 
 /// A map that rounds all of a state.
-static void makeRounding(OpBuilder &b, Location loc, Value state,
-                         Value shadow) {
+static void makeRounding(OpBuilder &b, Location loc, Value state, Value copy) {
   auto group = device::GroupOp::create(b, loc, group::map);
   OpBuilder::InsertionGuard guard(b);
   b.createBlock(&group.getBody());
-  auto type = cast<MemRefType>(shadow.getType());
+  auto type = cast<MemRefType>(copy.getType());
   AffineMap map = b.getMultiDimIdentityMap(type.getRank());
   SmallVector<utils::IteratorType> iterators(type.getRank(),
                                              utils::IteratorType::parallel);
   linalg::GenericOp::create(
-      b, loc, state, shadow, ArrayRef<AffineMap>{map, map}, iterators,
+      b, loc, state, copy, ArrayRef<AffineMap>{map, map}, iterators,
       [&](OpBuilder &inner, Location at, ValueRange elements) {
         Value rounded = arith::TruncFOp::create(
             inner, at, type.getElementType(), elements.front());
@@ -232,27 +234,27 @@ static void makeRounding(OpBuilder &b, Location loc, Value state,
       });
 }
 
-void placeShadows(func::FuncOp main) {
+void placeWorkingCopies(func::FuncOp main) {
   // The most states of one kernel, which has room for 512 pointers.
-  constexpr size_t mostStates = 200;
+  constexpr size_t maxStates = 200;
   Block &block = main.getBody().front();
-  auto shadows = llvm::to_vector(block.getOps<device::ShadowOp>());
+  auto copies = llvm::to_vector(block.getOps<device::WorkingCopyOp>());
   auto groups = block.getOps<device::GroupOp>();
-  if (shadows.empty() || groups.empty())
+  if (copies.empty() || groups.empty())
     return;
   OpBuilder b(*groups.begin());
-  for (ArrayRef<device::ShadowOp> rest(shadows); !rest.empty();) {
-    ArrayRef<device::ShadowOp> some = rest.take_front(mostStates);
+  for (ArrayRef<device::WorkingCopyOp> rest(copies); !rest.empty();) {
+    ArrayRef<device::WorkingCopyOp> some = rest.take_front(maxStates);
     rest = rest.drop_front(some.size());
     auto whole = device::GroupOp::create(b, main.getLoc(), group::parts);
     whole.setWhenSet(true);
     OpBuilder::InsertionGuard guard(b);
     b.createBlock(&whole.getBody());
-    for (device::ShadowOp shadow : some) {
-      Value place = makePlace(main, shadow.getType());
-      makeRounding(b, shadow.getLoc(), shadow.getState(), place);
-      shadow.getResult().replaceAllUsesWith(place);
-      shadow.erase();
+    for (device::WorkingCopyOp copy : some) {
+      Value place = makePlace(main, copy.getType());
+      makeRounding(b, copy.getLoc(), copy.getState(), place);
+      copy.getResult().replaceAllUsesWith(place);
+      copy.erase();
     }
   }
 }

@@ -1,4 +1,4 @@
-//===- AlikeContracts.h - Products that one kernel makes --------*- C++ -*-===//
+//===- IdenticalContractions.h - Merged launches ----------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_LIB_CODEGEN_GPU_ALIKECONTRACTS_H
-#define MPOPT_LIB_CODEGEN_GPU_ALIKECONTRACTS_H
+#ifndef MPOPT_LIB_CODEGEN_GPU_IDENTICALCONTRACTIONS_H
+#define MPOPT_LIB_CODEGEN_GPU_IDENTICALCONTRACTIONS_H
 
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
@@ -41,4 +41,4 @@ void joinContracts(llvm::ArrayRef<device::GroupOp> groups);
 
 } // namespace mp
 
-#endif // MPOPT_LIB_CODEGEN_GPU_ALIKECONTRACTS_H
+#endif // MPOPT_LIB_CODEGEN_GPU_IDENTICALCONTRACTIONS_H

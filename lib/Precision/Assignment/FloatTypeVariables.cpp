@@ -1,11 +1,11 @@
-//===- TypeSlots.cpp - Values that share a float type ---------------------===//
+//===- FloatTypeVariables.cpp - Values that share a type ------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Precision/Assignment/TypeSlots.h"
+#include "mp-opt/Precision/Assignment/FloatTypeVariables.h"
 
 #include "mp-opt/Graph/Casts.h"
 
@@ -70,10 +70,10 @@ static std::optional<TypeShape> getTypeShape(Type type) {
 }
 
 //===----------------------------------------------------------------------===//
-// TypeSlot
+// FloatTypeVariable
 //===----------------------------------------------------------------------===//
 
-bool TypeSlot::admits(const OpSchema &schema, ElementKind low) const {
+bool FloatTypeVariable::admits(const OpSchema &schema, ElementKind low) const {
   return llvm::all_of(formals, [&](const Formal &formal) {
     const FormalParameter *parameter = formal.isInput
                                            ? schema.getInput(formal.index)
@@ -82,8 +82,9 @@ bool TypeSlot::admits(const OpSchema &schema, ElementKind low) const {
   });
 }
 
-int TypeSlot::getFirstOpset(const OpSchema &schema, const OpFamily &family,
-                            ElementKind low) const {
+int FloatTypeVariable::getFirstOpset(const OpSchema &schema,
+                                     const OpFamily &family,
+                                     ElementKind low) const {
   for (const std::unique_ptr<OpSchema> &version : family.getVersions())
     if (version->since >= schema.since && !version->deprecated &&
         admits(*version, low))
@@ -93,10 +94,11 @@ int TypeSlot::getFirstOpset(const OpSchema &schema, const OpFamily &family,
 
 namespace {
 
-/// Collects the members of one slot.
-class SlotBuilder {
+/// Collects the members of one variable.
+class VariableBuilder {
 public:
-  SlotBuilder(Operation *op, const OpSchema *schema) : op(op), schema(schema) {}
+  VariableBuilder(Operation *op, const OpSchema *schema)
+      : op(op), schema(schema) {}
 
   void read(unsigned index) {
     if (index >= op->getNumOperands())
@@ -104,12 +106,12 @@ public:
     OpOperand &operand = op->getOpOperand(index);
     if (!bind(operand.get().getType()))
       return;
-    slot.reads.push_back(&operand);
+    variable.reads.push_back(&operand);
     addFormal(true, index, operand.get().getType());
   }
   void write(Value value) {
     if (bind(value.getType()))
-      slot.writes.push_back(value);
+      variable.writes.push_back(value);
   }
   void writeResult(unsigned index) {
     if (index >= op->getNumResults())
@@ -120,10 +122,10 @@ public:
   void yield(Operation *yield, unsigned index) {
     if (yield && index < yield->getNumOperands() &&
         bind(yield->getOperand(index).getType()))
-      slot.yields.push_back(&yield->getOpOperand(index));
+      variable.yields.push_back(&yield->getOpOperand(index));
   }
 
-  TypeSlot take() { return std::move(slot); }
+  FloatTypeVariable take() { return std::move(variable); }
 
 private:
   /// True if the type takes part; records obstacles to a change.
@@ -133,10 +135,10 @@ private:
     Type element = getFloatElement(type);
     ElementKind kind =
         element ? getElementKind(element) : ElementKind::Undefined;
-    if (slot.kind == ElementKind::Undefined && isEmpty)
-      slot.kind = kind;
-    else if (slot.kind != kind)
-      slot.obstacle = "the values that it joins have several types";
+    if (variable.kind == ElementKind::Undefined && isEmpty)
+      variable.kind = kind;
+    else if (variable.kind != kind)
+      variable.obstacle = "the values that it joins have several types";
     isEmpty = false;
     return element != nullptr;
   }
@@ -146,77 +148,80 @@ private:
       return;
     std::optional<TypeShape> shape = getTypeShape(type);
     if (!shape) {
-      slot.obstacle = "its type is nested";
+      variable.obstacle = "its type is nested";
       return;
     }
     auto &parameters = isInput ? schema->inputs : schema->outputs;
     if (parameters.empty())
       return;
     // Values of one variadic parameter need one answer.
-    TypeSlot::Formal formal = {
+    FloatTypeVariable::Formal formal = {
         isInput, std::min<unsigned>(index, parameters.size() - 1), *shape};
-    if (!llvm::is_contained(slot.formals, formal))
-      slot.formals.push_back(formal);
+    if (!llvm::is_contained(variable.formals, formal))
+      variable.formals.push_back(formal);
   }
 
   Operation *op;
   const OpSchema *schema;
-  TypeSlot slot;
+  FloatTypeVariable variable;
   bool isEmpty = true;
 };
 
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Slots by kind of op
+// Variables by kind of op
 //===----------------------------------------------------------------------===//
 
-static TypeSlots getNodeSlots(Operation *op, const OpSchema *schema) {
+static FloatTypeVariables getNodeVariables(Operation *op,
+                                           const OpSchema *schema) {
   FloatSignature signature(op, schema);
   if (!signature)
     return {};
-  TypeSlot slot;
-  slot.kind = signature.getKind();
-  slot.obstacle = signature.getObstacle();
-  slot.isIndependent = signature.hasIndependentTypes();
+  FloatTypeVariable variable;
+  variable.kind = signature.getKind();
+  variable.obstacle = signature.getObstacle();
+  variable.isIndependent = signature.hasIndependentTypes();
   for (unsigned index : signature.getOperands())
-    slot.reads.push_back(&op->getOpOperand(index));
+    variable.reads.push_back(&op->getOpOperand(index));
   for (OpResult result : op->getResults())
     if (signature.hasResult(result.getResultNumber()) &&
         getFloatElement(result.getType()))
-      slot.writes.push_back(result);
+      variable.writes.push_back(result);
   for (unsigned index : signature.getFormalInputs())
-    slot.formals.push_back({true, index, TypeShape::Tensor});
-  TypeSlots slots;
-  slots.push_back(std::move(slot));
-  return slots;
+    variable.formals.push_back({true, index, TypeShape::Tensor});
+  FloatTypeVariables variables;
+  variables.push_back(std::move(variable));
+  return variables;
 }
 
 /// Elements of a container all have one type.
-static TypeSlots getContainerSlots(Operation *op, const OpSchema *schema) {
-  SlotBuilder builder(op, schema);
+static FloatTypeVariables getContainerVariables(Operation *op,
+                                                const OpSchema *schema) {
+  VariableBuilder builder(op, schema);
   for (unsigned index = 0; index < op->getNumOperands(); ++index)
     if (getFloatElement(op->getOperand(index).getType()))
       builder.read(index);
   for (OpResult result : op->getResults())
     if (getFloatElement(result.getType()))
       builder.writeResult(result.getResultNumber());
-  TypeSlots slots;
-  slots.push_back(builder.take());
-  return slots;
+  FloatTypeVariables variables;
+  variables.push_back(builder.take());
+  return variables;
 }
 
-static TypeSlots getIfSlots(Operation *op, const OpSchema *schema) {
-  TypeSlots slots;
+static FloatTypeVariables getIfVariables(Operation *op,
+                                         const OpSchema *schema) {
+  FloatTypeVariables variables;
   for (unsigned index = 0; index < op->getNumResults(); ++index) {
-    SlotBuilder builder(op, schema);
+    VariableBuilder builder(op, schema);
     builder.writeResult(index);
     for (Region &region : op->getRegions())
       if (!region.empty())
         builder.yield(getYield(region), index);
-    slots.push_back(builder.take());
+    variables.push_back(builder.take());
   }
-  return slots;
+  return variables;
 }
 
 /// The mapping from the operands of Loop and Scan to arguments of their body.
@@ -229,38 +234,39 @@ struct LoopShape {
 };
 } // namespace
 
-static TypeSlots getLoopSlots(Operation *op, const OpSchema *schema,
-                              LoopShape shape) {
-  TypeSlots slots;
+static FloatTypeVariables
+getLoopVariables(Operation *op, const OpSchema *schema, LoopShape shape) {
+  FloatTypeVariables variables;
   Region &region = op->getRegion(0);
   if (region.empty())
-    return slots;
+    return variables;
   Block &body = region.front();
   Operation *yield = getYield(region);
-  auto writeArgument = [&](SlotBuilder &builder, unsigned index) {
+  auto writeArgument = [&](VariableBuilder &builder, unsigned index) {
     if (index < body.getNumArguments())
       builder.write(body.getArgument(index));
   };
   for (unsigned index = 0; index < op->getNumResults(); ++index) {
-    SlotBuilder builder(op, schema);
+    VariableBuilder builder(op, schema);
     if (index < shape.states) {
       builder.read(shape.firstOperand + index);
       writeArgument(builder, shape.firstArgument + index);
     }
     builder.yield(yield, shape.firstYield + index);
     builder.writeResult(index);
-    slots.push_back(builder.take());
+    variables.push_back(builder.take());
   }
   for (unsigned index = 0; index < shape.scanInputs; ++index) {
-    SlotBuilder builder(op, schema);
+    VariableBuilder builder(op, schema);
     builder.read(shape.firstOperand + shape.states + index);
     writeArgument(builder, shape.firstArgument + shape.states + index);
-    slots.push_back(builder.take());
+    variables.push_back(builder.take());
   }
-  return slots;
+  return variables;
 }
 
-static TypeSlots getScanSlots(Operation *op, const OpSchema *schema) {
+static FloatTypeVariables getScanVariables(Operation *op,
+                                           const OpSchema *schema) {
   auto attribute = op->getAttrOfType<IntegerAttr>("num_scan_inputs");
   // Scan-8 has the lengths of the sequences before all others.
   unsigned first = schema && schema->since < 9 ? 1 : 0;
@@ -271,28 +277,28 @@ static TypeSlots getScanSlots(Operation *op, const OpSchema *schema) {
   shape.scanInputs = attribute.getInt();
   shape.states = operands - attribute.getInt();
   shape.firstOperand = first;
-  return getLoopSlots(op, schema, shape);
+  return getLoopVariables(op, schema, shape);
 }
 
-/// One slot per operand, then one per result, shared with the function.
-static TypeSlots getCallSlots(CustomOp call, FunctionOp function) {
-  TypeSlots slots;
+/// One variable per operand, then one per result, shared with the function.
+static FloatTypeVariables getCallVariables(CustomOp call, FunctionOp function) {
+  FloatTypeVariables variables;
   Block &body = function.getBody().front();
   Operation *yield = getYield(function.getBody());
   for (unsigned index = 0; index < call->getNumOperands(); ++index) {
-    SlotBuilder builder(call, nullptr);
+    VariableBuilder builder(call, nullptr);
     builder.read(index);
     if (index < body.getNumArguments())
       builder.write(body.getArgument(index));
-    slots.push_back(builder.take());
+    variables.push_back(builder.take());
   }
   for (unsigned index = 0; index < call->getNumResults(); ++index) {
-    SlotBuilder builder(call, nullptr);
+    VariableBuilder builder(call, nullptr);
     builder.write(call->getResult(index));
     builder.yield(yield, index);
-    slots.push_back(builder.take());
+    variables.push_back(builder.take());
   }
-  return slots;
+  return variables;
 }
 
 static bool hasContainers(Operation *op) {
@@ -309,37 +315,40 @@ bool joinsTypes(Operation *op) {
   return hasContainers(op);
 }
 
-TypeSlots getTypeSlots(Operation *op, const OpSchema *schema,
-                       const FunctionTable &functions) {
+FloatTypeVariables getFloatTypeVariables(Operation *op, const OpSchema *schema,
+                                         const FunctionTable &functions) {
   if (auto call = dyn_cast<CustomOp>(op)) {
     FunctionOp function = functions.lookup(call);
     return function && isSpecialized(function) && !function.getBody().empty()
-               ? getCallSlots(call, function)
-               : TypeSlots();
+               ? getCallVariables(call, function)
+               : FloatTypeVariables();
   }
   if (isa<InitializerOp>(op) || !isNode(op) || !schema)
     return {};
   if (op->getNumRegions()) {
     if (isStandardOp(op, "If"))
-      return getIfSlots(op, schema);
+      return getIfVariables(op, schema);
     if (isStandardOp(op, "Loop"))
-      return getLoopSlots(op, schema,
-                          {unsigned(std::max<int>(0, op->getNumOperands() - 2)),
-                           /*firstOperand=*/2, /*firstArgument=*/2,
-                           /*firstYield=*/1});
-    return isStandardOp(op, "Scan") ? getScanSlots(op, schema) : TypeSlots();
+      return getLoopVariables(
+          op, schema,
+          {unsigned(std::max<int>(0, op->getNumOperands() - 2)),
+           /*firstOperand=*/2, /*firstArgument=*/2,
+           /*firstYield=*/1});
+    return isStandardOp(op, "Scan") ? getScanVariables(op, schema)
+                                    : FloatTypeVariables();
   }
   if (hasContainers(op))
-    return schema->domain.empty() ? getContainerSlots(op, schema) : TypeSlots();
-  return getNodeSlots(op, schema);
+    return schema->domain.empty() ? getContainerVariables(op, schema)
+                                  : FloatTypeVariables();
+  return getNodeVariables(op, schema);
 }
 
-Type getAssignedType(Operation *op, unsigned slot) {
+Type getAssignedType(Operation *op, unsigned variable) {
   PrecisionAttr precision = getPrecision(op);
   if (!precision || precision.getVariables().empty())
     return precision ? precision.getType() : Type();
-  Type type = slot < precision.getVariables().size()
-                  ? precision.getVariables()[slot]
+  Type type = variable < precision.getVariables().size()
+                  ? precision.getVariables()[variable]
                   : Type();
   return type && !isa<NoneType>(type) ? type : Type();
 }

@@ -1,4 +1,4 @@
-//===- TouchedPlaces.cpp - Memory that code touches -----------------------===//
+//===- MemoryFootprint.cpp - Memory that code accesses --------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Codegen/Common/TouchedPlaces.h"
+#include "mp-opt/Codegen/Common/MemoryFootprint.h"
 
 #include "mp-opt/Codegen/Common/MemoryRanges.h"
 #include "mp-opt/Dialect/Kernel/ContractShape.h"
@@ -235,7 +235,7 @@ std::optional<int64_t> countRuns(Operation *op, Operation *root) {
 // Boxes
 //===----------------------------------------------------------------------===//
 
-static int64_t countMost(ArrayRef<Span> box) {
+static int64_t countMax(ArrayRef<Span> box) {
   int64_t count = 1;
   for (const Span &span : box)
     count = multiply(count, span.most);
@@ -282,8 +282,8 @@ static SmallVector<Span, 4> moveBox(memref::SubViewOp view,
 }
 
 /// Finds the memref in whose coordinates the box can be expressed.
-std::pair<Value, TouchedPlaces::Box>
-TouchedPlaces::findFrame(Value memref, ArrayRef<Span> given) {
+std::pair<Value, MemoryFootprint::Box>
+MemoryFootprint::findFrame(Value memref, ArrayRef<Span> given) {
   Box box(given);
   while (Operation *op = memref.getDefiningOp()) {
     if (auto view = dyn_cast<memref::SubViewOp>(op)) {
@@ -307,14 +307,14 @@ TouchedPlaces::findFrame(Value memref, ArrayRef<Span> given) {
   return {memref, box};
 }
 
-void TouchedPlaces::add(Value memref, ArrayRef<Span> given, int64_t most) {
+void MemoryFootprint::add(Value memref, ArrayRef<Span> given, int64_t most) {
   std::pair<Value, Box> found = findFrame(memref, given);
   const Box &box = found.second;
   Frame &frame = frames[found.first];
   bool isExact =
       llvm::all_of(box, [](const Span &span) { return span.isExact(); });
-  if (!isExact || countMost(box) > most) {
-    frame.others = mp::add(frame.others, std::min(countMost(box), most));
+  if (!isExact || countMax(box) > most) {
+    frame.others = mp::add(frame.others, std::min(countMax(box), most));
     return;
   }
   for (const Box &other : frame.boxes)
@@ -325,7 +325,7 @@ void TouchedPlaces::add(Value memref, ArrayRef<Span> given, int64_t most) {
   frame.boxes.push_back(box);
 }
 
-bool TouchedPlaces::contains(Value memref, ArrayRef<Span> given) const {
+bool MemoryFootprint::contains(Value memref, ArrayRef<Span> given) const {
   std::pair<Value, Box> place = findFrame(memref, given);
   auto found = frames.find(place.first);
   return found != frames.end() &&
@@ -367,19 +367,19 @@ static int64_t countUnion(ArrayRef<SmallVector<Span, 4>> boxes) {
   return total;
 }
 
-int64_t TouchedPlaces::countElements(const Frame &frame) {
+int64_t MemoryFootprint::countElements(const Frame &frame) {
   // More boxes would take long, and do not occur.
-  constexpr size_t mostBoxes = 8;
+  constexpr size_t maxBoxes = 8;
   std::vector<Box> dense;
   int64_t sum = frame.others;
   for (const Box &box : frame.boxes) {
     bool isDense = llvm::all_of(box, [](const Span &span) {
       return span.step == 1 || span.count == 1;
     });
-    if (isDense && countMost(box) > 0 && dense.size() < mostBoxes)
+    if (isDense && countMax(box) > 0 && dense.size() < maxBoxes)
       dense.push_back(box);
     else
-      sum = mp::add(sum, countMost(box));
+      sum = mp::add(sum, countMax(box));
   }
   if (!dense.empty())
     sum = mp::add(sum, countUnion(dense));
@@ -387,7 +387,7 @@ int64_t TouchedPlaces::countElements(const Frame &frame) {
 }
 
 /// Memrefs of one root have at most its bytes together.
-uint64_t TouchedPlaces::countBytes() const {
+uint64_t MemoryFootprint::countBytes() const {
   llvm::MapVector<Value, uint64_t> roots;
   for (const auto &[value, frame] : frames) {
     auto type = cast<MemRefType>(value.getType());

@@ -1,13 +1,14 @@
 // RUN: mp-opt %s --mp-fuse-contractions | FileCheck %s
 
-// Taps that lie outside of the image for all results add nothing.
+// Filter positions that lie outside of the image for all results add nothing.
 
 #dilated = affine_map<(n, f, i, j, c, k, l) -> (n, c, i + k * 24 - 24, j + l * 12 - 12)>
 #gradient = affine_map<(n, f, i, j, c, k, l) -> (n, c, i - k * 20 + 40, j - l)>
 #weight = affine_map<(n, f, i, j, c, k, l) -> (f, c, k, l)>
 #result = affine_map<(n, f, i, j, c, k, l) -> (n, f, i, j)>
 
-// Rows of one tap are left, and all columns, of which the outer ones reach two.
+// Rows of one filter position are left, and all columns, of which the outer
+// ones reach two.
 // CHECK-DAG: #[[$MIDDLE:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d4, d2 + d5 * 24, d3 + d6 * 12 - 12)>
 // CHECK-DAG: #[[$TURNED:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d4, d2 - d5 * 20, d3 - d6)>
 // CHECK-LABEL: @dilated
@@ -22,8 +23,8 @@ func.func @dilated(%x: tensor<?x3x14x14xf32>, %w: tensor<5x3x3x3xf32>, %c: tenso
   return %y : tensor<?x5x14x14xf32>
 }
 
-// The first two rows of taps read behind the image; one of four columns reads
-// it: the others are in front.
+// The first two rows of filter positions read behind the image; one of four
+// columns reads it: the others are in front.
 // CHECK-LABEL: @turned
 // CHECK: tensor.extract_slice %{{.*}}[0, 0, 2, 0] [5, 3, 1, 4] [1, 1, 1, 1]
 // CHECK: tensor.extract_slice %{{.*}}[0, 0, 0, 0] [5, 3, 1, 1] [1, 1, 1, 1]

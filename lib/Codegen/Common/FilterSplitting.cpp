@@ -1,11 +1,11 @@
-//===- TapSplitting.cpp - Convolutions as sums over taps ------------------===//
+//===- FilterSplitting.cpp - Convolutions as sums over filter positions ---===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Codegen/Common/TapSplitting.h"
+#include "mp-opt/Codegen/Common/FilterSplitting.h"
 
 #include "mp-opt/Dialect/Kernel/ContractShape.h"
 
@@ -20,27 +20,29 @@ namespace mp {
 namespace {
 
 /// Shares of reads that are within the image. With more than `fewReads` of all,
-/// taps stay together; an axis with more than `mostReads` is left as it is.
-constexpr double fewReads = 0.4, mostReads = 0.75;
+/// filter positions stay together; an axis with more than `maxReads` is left
+/// as it is.
+constexpr double fewReads = 0.4, maxReads = 0.75;
 /// The most contractions that replace one.
-constexpr size_t mostTaps = 25;
-/// Sums of fewer terms for each tap take as long as their loads and stores.
-constexpr int64_t leastDepth = 16;
+constexpr size_t maxContractions = 25;
+/// Sums of fewer terms for each position take as long as their loads and
+/// stores.
+constexpr int64_t minDepth = 16;
 
-/// The results for which a tap is in the image.
+/// The results for which a filter position is in the image.
 struct Reach {
   int64_t first, size;
 };
 
-/// An axis of an image, at `stride * result + dilation * tap + constant`: a
-/// dimension of the results, one of the taps.
+/// An axis of an image, at `stride * result + dilation * filter + constant`: a
+/// dimension of the results, one of the filter.
 struct WindowAxis {
   unsigned image, axis;
-  unsigned result, tap;
+  unsigned result, filterDim;
   /// The axes of c and of the weights with these dimensions.
-  unsigned resultAxis, tapAxis;
+  unsigned resultAxis, filterAxis;
   int64_t stride, dilation, constant, extent;
-  /// One entry per tap.
+  /// One entry per filter position.
   SmallVector<Reach> reaches;
   int64_t resultSize;
 
@@ -52,14 +54,14 @@ struct WindowAxis {
   }
 };
 
-/// One tap for each axis.
-using Taps = SmallVector<unsigned>;
+/// A position in the filter: one index for each axis.
+using FilterPosition = SmallVector<unsigned>;
 
-class TapSplitter {
+class FilterSplitter {
 public:
-  TapSplitter(kernel::ContractOp op, ArrayRef<WindowAxis> axes)
+  FilterSplitter(kernel::ContractOp op, ArrayRef<WindowAxis> axes)
       : op(op), axes(axes), b(op), maps(getMaps()) {}
-  void split(ArrayRef<Taps> all, const Taps &last);
+  void split(ArrayRef<FilterPosition> all, const FilterPosition &last);
 
 private:
   /// A part of a tensor.
@@ -68,11 +70,11 @@ private:
   };
   SmallVector<AffineMap> getMaps();
   Part getAll(Value value);
-  Part getResults(Value c, const Taps &taps);
+  Part getResults(Value c, const FilterPosition &position);
   Value cut(Value value, const Part &part);
-  Value cutFactor(unsigned operand, const Taps &taps);
-  Value add(Value partial, const Taps &taps);
-  void finish(Value partial, const Taps &taps);
+  Value cutFactor(unsigned operand, const FilterPosition &position);
+  Value add(Value partial, const FilterPosition &position);
+  void finish(Value partial, const FilterPosition &position);
 
   kernel::ContractOp op;
   ArrayRef<WindowAxis> axes;
@@ -82,7 +84,8 @@ private:
 
 } // namespace
 
-/// The window along an axis, if it is a sum over taps of the results' pixels.
+/// The window along an axis, if it is a sum over filter positions of the
+/// results' pixels.
 static std::optional<WindowAxis> findWindow(kernel::ContractOp op,
                                             unsigned image, unsigned axis,
                                             ArrayRef<int64_t> sizes) {
@@ -92,34 +95,34 @@ static std::optional<WindowAxis> findWindow(kernel::ContractOp op,
       cast<RankedTensorType>(op->getOperand(image).getType()).getDimSize(axis);
   if (!form || ShapedType::isDynamic(extent))
     return std::nullopt;
-  std::optional<unsigned> result, tap;
+  std::optional<unsigned> result, filterDim;
   for (auto [dim, factor] : llvm::enumerate(form->factors)) {
     if (factor == 0)
       continue;
-    auto &found = maps.back().isFunctionOfDim(dim) ? result : tap;
+    auto &found = maps.back().isFunctionOfDim(dim) ? result : filterDim;
     if (found || ShapedType::isDynamic(sizes[dim]))
       return std::nullopt;
     found = dim;
   }
-  if (!result || !tap || form->factors[*result] < 1)
+  if (!result || !filterDim || form->factors[*result] < 1)
     return std::nullopt;
   auto resultAxis = kernel::findPlainAxis(maps.back(), *result);
-  auto tapAxis = kernel::findPlainAxis(maps[1 - image], *tap);
-  if (!resultAxis || !tapAxis)
+  auto filterAxis = kernel::findPlainAxis(maps[1 - image], *filterDim);
+  if (!resultAxis || !filterAxis)
     return std::nullopt;
   WindowAxis window;
   window.image = image;
   window.axis = axis;
   window.result = *result;
-  window.tap = *tap;
+  window.filterDim = *filterDim;
   window.resultAxis = *resultAxis;
-  window.tapAxis = *tapAxis;
+  window.filterAxis = *filterAxis;
   window.stride = form->factors[*result];
-  window.dilation = form->factors[*tap];
+  window.dilation = form->factors[*filterDim];
   window.constant = form->constant;
   window.extent = extent;
   window.resultSize = sizes[*result];
-  for (int64_t i = 0; i < sizes[*tap]; ++i) {
+  for (int64_t i = 0; i < sizes[*filterDim]; ++i) {
     int64_t shift = window.constant + window.dilation * i;
     int64_t first = shift < 0 ? llvm::divideCeil(-shift, window.stride) : 0;
     int64_t end =
@@ -131,7 +134,8 @@ static std::optional<WindowAxis> findWindow(kernel::ContractOp op,
   return window;
 }
 
-/// The axes of the image along which taps are split; none if that does not pay.
+/// The axes of the image along which filters are split; none if that does not
+/// pay.
 static SmallVector<WindowAxis> findAxes(kernel::ContractOp op) {
   SmallVector<int64_t> sizes = kernel::getStaticSizes(op);
   for (unsigned image : {0, 1}) {
@@ -141,9 +145,9 @@ static SmallVector<WindowAxis> findAxes(kernel::ContractOp op) {
     double share = 1;
     for (unsigned axis = 0; axis < rank; ++axis) {
       auto window = findWindow(op, image, axis, sizes);
-      if (!window || window->getShare() > mostReads ||
+      if (!window || window->getShare() > maxReads ||
           !seen.insert(window->result).second ||
-          !seen.insert(window->tap).second)
+          !seen.insert(window->filterDim).second)
         continue;
       share *= window->getShare();
       axes.push_back(*window);
@@ -153,34 +157,35 @@ static SmallVector<WindowAxis> findAxes(kernel::ContractOp op) {
     int64_t depth = 1;
     for (auto [dim, size] : llvm::enumerate(sizes))
       if (!op.getMaps().back().isFunctionOfDim(dim) && !seen.contains(dim))
-        depth *= ShapedType::isDynamic(size) ? leastDepth : size;
-    if (depth >= leastDepth)
+        depth *= ShapedType::isDynamic(size) ? minDepth : size;
+    if (depth >= minDepth)
       return axes;
   }
   return {};
 }
 
-/// All combinations of taps that reach a result.
-static SmallVector<Taps> combine(ArrayRef<WindowAxis> axes) {
-  SmallVector<Taps> all = {{}};
+/// All filter positions that reach a result.
+static SmallVector<FilterPosition> combine(ArrayRef<WindowAxis> axes) {
+  SmallVector<FilterPosition> all = {{}};
   for (const WindowAxis &axis : axes) {
-    SmallVector<Taps> longer;
-    for (const Taps &taps : all)
-      for (auto [tap, reach] : llvm::enumerate(axis.reaches))
+    SmallVector<FilterPosition> longer;
+    for (const FilterPosition &position : all)
+      for (auto [index, reach] : llvm::enumerate(axis.reaches))
         if (reach.size > 0) {
-          longer.push_back(taps);
-          longer.back().push_back(tap);
+          longer.push_back(position);
+          longer.back().push_back(index);
         }
     all = std::move(longer);
   }
   return all;
 }
 
-/// The maps of all operands for parts of a tap: without its dimensions.
-SmallVector<AffineMap> TapSplitter::getMaps() {
+/// The maps of all operands for parts of a filter position: without its
+/// dimensions.
+SmallVector<AffineMap> FilterSplitter::getMaps() {
   SmallVector<AffineExpr> dims(op.getNumLoops());
   for (const WindowAxis &axis : axes)
-    dims[axis.tap] = b.getAffineConstantExpr(0);
+    dims[axis.filterDim] = b.getAffineConstantExpr(0);
   unsigned numDims = 0;
   for (AffineExpr &dim : dims)
     if (!dim)
@@ -197,7 +202,7 @@ SmallVector<AffineMap> TapSplitter::getMaps() {
   return maps;
 }
 
-TapSplitter::Part TapSplitter::getAll(Value value) {
+FilterSplitter::Part FilterSplitter::getAll(Value value) {
   Part part;
   part.sizes = tensor::getMixedSizes(b, op.getLoc(), value);
   part.offsets.resize(part.sizes.size(), b.getIndexAttr(0));
@@ -205,50 +210,52 @@ TapSplitter::Part TapSplitter::getAll(Value value) {
   return part;
 }
 
-Value TapSplitter::cut(Value value, const Part &part) {
+Value FilterSplitter::cut(Value value, const Part &part) {
   return tensor::ExtractSliceOp::create(b, op.getLoc(), value, part.offsets,
                                         part.sizes, part.strides);
 }
 
-/// The part of the image that the taps read, or the taps' part of the weights.
-Value TapSplitter::cutFactor(unsigned operand, const Taps &taps) {
+/// The part of the image that the position reads, or its part of the weights.
+Value FilterSplitter::cutFactor(unsigned operand,
+                                const FilterPosition &position) {
   Value factor = op->getOperand(operand);
   Part part = getAll(factor);
   bool isAll = operand == axes.front().image;
-  for (auto [axis, tap] : llvm::zip_equal(axes, taps)) {
-    Reach reach = axis.reaches[tap];
+  for (auto [axis, index] : llvm::zip_equal(axes, position)) {
+    Reach reach = axis.reaches[index];
     if (operand == axis.image) {
       int64_t first =
-          axis.stride * reach.first + axis.dilation * tap + axis.constant;
+          axis.stride * reach.first + axis.dilation * index + axis.constant;
       int64_t size = axis.stride * (reach.size - 1) + 1;
       isAll &= size == axis.extent;
       part.offsets[axis.axis] = b.getIndexAttr(first);
       part.sizes[axis.axis] = b.getIndexAttr(size);
     } else {
-      part.offsets[axis.tapAxis] = b.getIndexAttr(tap);
-      part.sizes[axis.tapAxis] = b.getIndexAttr(1);
+      part.offsets[axis.filterAxis] = b.getIndexAttr(index);
+      part.sizes[axis.filterAxis] = b.getIndexAttr(1);
     }
   }
   // Memory of which this is known is read along longer lines.
   return isAll ? factor : cut(factor, part);
 }
 
-/// The results that the taps reach.
-TapSplitter::Part TapSplitter::getResults(Value c, const Taps &taps) {
+/// The results that the position reaches.
+FilterSplitter::Part
+FilterSplitter::getResults(Value c, const FilterPosition &position) {
   Part part = getAll(c);
-  for (auto [axis, tap] : llvm::zip_equal(axes, taps)) {
-    part.offsets[axis.resultAxis] = b.getIndexAttr(axis.reaches[tap].first);
-    part.sizes[axis.resultAxis] = b.getIndexAttr(axis.reaches[tap].size);
+  for (auto [axis, index] : llvm::zip_equal(axes, position)) {
+    part.offsets[axis.resultAxis] = b.getIndexAttr(axis.reaches[index].first);
+    part.sizes[axis.resultAxis] = b.getIndexAttr(axis.reaches[index].size);
   }
   return part;
 }
 
-/// Returns `partial` plus the products of these taps.
-Value TapSplitter::add(Value partial, const Taps &taps) {
-  Part part = getResults(partial, taps);
+/// Returns `partial` plus the products of this position.
+Value FilterSplitter::add(Value partial, const FilterPosition &position) {
+  Part part = getResults(partial, position);
   Value c = cut(partial, part);
   auto contract = kernel::createContract(
-      b, op.getLoc(), cutFactor(0, taps), cutFactor(1, taps), c,
+      b, op.getLoc(), cutFactor(0, position), cutFactor(1, position), c,
       {maps[0], maps[1], maps.back()}, {kernel::Extra{c, maps.back()}},
       [](OpBuilder &b, Location loc, Value sum, ValueRange extras) -> Value {
         return arith::AddFOp::create(b, loc, extras[0], sum);
@@ -259,11 +266,11 @@ Value TapSplitter::add(Value partial, const Taps &taps) {
                                        part.strides);
 }
 
-/// Makes `op` add the products of these taps, which reach all results, to
+/// Makes `op` add the products of this position, which reaches all results, to
 /// `partial`.
-void TapSplitter::finish(Value partial, const Taps &taps) {
+void FilterSplitter::finish(Value partial, const FilterPosition &position) {
   for (unsigned operand : {0, 1})
-    op->setOperand(operand, cutFactor(operand, taps));
+    op->setOperand(operand, cutFactor(operand, position));
   op.getExtrasMutable().append(partial);
   SmallVector<AffineMap> all = maps;
   all.insert(all.end() - 1, maps.back());
@@ -276,16 +283,17 @@ void TapSplitter::finish(Value partial, const Taps &taps) {
   sum.replaceAllUsesExcept(both, both);
 }
 
-void TapSplitter::split(ArrayRef<Taps> all, const Taps &last) {
+void FilterSplitter::split(ArrayRef<FilterPosition> all,
+                           const FilterPosition &last) {
   Location loc = op.getLoc();
   Type element = op.getAccumulatorType();
   Value empty = tensor::EmptyOp::create(
       b, loc, tensor::getMixedSizes(b, loc, op.getC()), element);
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(element));
   Value partial = linalg::FillOp::create(b, loc, zero, empty).getResult(0);
-  for (const Taps &taps : all)
-    if (taps != last)
-      partial = add(partial, taps);
+  for (const FilterPosition &position : all)
+    if (position != last)
+      partial = add(partial, position);
   finish(partial, last);
 }
 
@@ -297,20 +305,20 @@ static void split(kernel::ContractOp op) {
   SmallVector<WindowAxis> axes = findAxes(op);
   if (axes.empty())
     return;
-  SmallVector<Taps> all = combine(axes);
-  auto reachesAll = [&](const Taps &taps) {
-    return llvm::all_of(llvm::zip_equal(axes, taps), [](auto pair) {
-      auto [axis, tap] = pair;
-      return axis.reaches[tap].size == axis.resultSize;
+  SmallVector<FilterPosition> all = combine(axes);
+  auto reachesAll = [&](const FilterPosition &position) {
+    return llvm::all_of(llvm::zip_equal(axes, position), [](auto pair) {
+      auto [axis, index] = pair;
+      return axis.reaches[index].size == axis.resultSize;
     });
   };
   auto last = llvm::find_if(all, reachesAll);
-  if (all.size() > mostTaps || last == all.end())
+  if (all.size() > maxContractions || last == all.end())
     return;
-  TapSplitter(op, axes).split(all, *last);
+  FilterSplitter(op, axes).split(all, *last);
 }
 
-void splitTaps(func::FuncOp function) {
+void splitFilters(func::FuncOp function) {
   SmallVector<kernel::ContractOp> contracts;
   function.walk([&](kernel::ContractOp op) { contracts.push_back(op); });
   for (kernel::ContractOp op : contracts)

@@ -1,4 +1,4 @@
-//===- SettleMemory.cpp - Loops that hand on memory -----------------------===//
+//===- MaterializeMemory.cpp - Loops that carry memory --------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Codegen/GPU/SettleMemory.h"
+#include "mp-opt/Codegen/GPU/MaterializeMemory.h"
 
 #include "mp-opt/Codegen/Common/MemoryRanges.h"
 
@@ -25,13 +25,13 @@ namespace mp {
 
 namespace {
 
-class Settler {
+class Materializer {
 public:
-  explicit Settler(MLIRContext *context) : b(context) {}
+  explicit Materializer(MLIRContext *context) : b(context) {}
 
-  void settle(scf::ForOp loop);
-  void settle(scf::IfOp branch);
-  void settle(scf::WhileOp loop);
+  void materialize(scf::ForOp loop);
+  void materialize(scf::IfOp branch);
+  void materialize(scf::WhileOp loop);
 
 private:
   /// A place, and the value that replaces it where `type` is expected.
@@ -46,12 +46,14 @@ private:
 
 } // namespace
 
-static bool isSettled(Type type) {
+/// True if loops and branches go on to carry values of the type.
+static bool staysCarried(Type type) {
   auto memref = dyn_cast<MemRefType>(type);
   return !memref || !memref.hasStaticShape();
 }
 
-Settler::Place Settler::makePlace(Operation *before, MemRefType type) {
+Materializer::Place Materializer::makePlace(Operation *before,
+                                            MemRefType type) {
   b.setInsertionPoint(before);
   Location loc = before->getLoc();
   auto own = MemRefType::get(type.getShape(), type.getElementType());
@@ -64,7 +66,7 @@ Settler::Place Settler::makePlace(Operation *before, MemRefType type) {
 
 /// Copies at the insertion point. If a source is another one's place, all are
 /// read before any is written.
-void Settler::copyTo(ArrayRef<Value> sources, ArrayRef<Value> places) {
+void Materializer::copyTo(ArrayRef<Value> sources, ArrayRef<Value> places) {
   SmallVector<std::pair<Value, Value>> copies;
   bool isCrossed = false;
   for (auto [source, place] : llvm::zip(sources, places)) {
@@ -92,12 +94,12 @@ void Settler::copyTo(ArrayRef<Value> sources, ArrayRef<Value> places) {
     copy(source, place);
 }
 
-void Settler::settle(scf::ForOp loop) {
+void Materializer::materialize(scf::ForOp loop) {
   SmallVector<Value> inits, yields, kept, keptYields, places;
   auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
   SmallVector<unsigned> positions;
   for (auto [index, init] : llvm::enumerate(loop.getInitArgs())) {
-    if (isSettled(loop.getResult(index).getType())) {
+    if (staysCarried(loop.getResult(index).getType())) {
       kept.push_back(init);
       keptYields.push_back(yield.getOperand(index));
       continue;
@@ -131,7 +133,7 @@ void Settler::settle(scf::ForOp loop) {
   unsigned next = 0;
   SmallVector<Value> results;
   for (unsigned index = 0; index < loop.getNumResults(); ++index) {
-    bool isKept = isSettled(loop.getResult(index).getType());
+    bool isKept = staysCarried(loop.getResult(index).getType());
     arguments.push_back(isKept ? made.getRegionIterArg(next)
                                : loop.getInitArgs()[index]);
     results.push_back(isKept ? made.getResult(next)
@@ -145,11 +147,11 @@ void Settler::settle(scf::ForOp loop) {
   b.replaceOp(loop, results);
 }
 
-void Settler::settle(scf::IfOp branch) {
+void Materializer::materialize(scf::IfOp branch) {
   SmallVector<Type> types;
   SmallVector<Value> places, results;
   for (Value result : branch.getResults()) {
-    if (isSettled(result.getType())) {
+    if (staysCarried(result.getType())) {
       types.push_back(result.getType());
       continue;
     }
@@ -163,7 +165,7 @@ void Settler::settle(scf::IfOp branch) {
     Operation *yield = region->front().getTerminator();
     SmallVector<Value> sources, kept;
     for (Value value : yield->getOperands())
-      (isSettled(value.getType()) ? kept : sources).push_back(value);
+      (staysCarried(value.getType()) ? kept : sources).push_back(value);
     b.setInsertionPoint(yield);
     copyTo(sources, places);
     yield->setOperands(kept);
@@ -176,18 +178,18 @@ void Settler::settle(scf::IfOp branch) {
   made.getElseRegion().takeBody(branch.getElseRegion());
   unsigned next = 0;
   for (Value result : branch.getResults())
-    if (isSettled(result.getType()))
+    if (staysCarried(result.getType()))
       result.replaceAllUsesWith(made.getResult(next++));
   b.eraseOp(branch);
 }
 
 /// The values that the loop carries are in their own places from the begin.
 /// Types stay, and so do the values, which are all views of these places.
-void Settler::settle(scf::WhileOp loop) {
+void Materializer::materialize(scf::WhileOp loop) {
   SmallVector<Value> inits, places;
   SmallVector<unsigned> positions;
   for (auto [index, init] : llvm::enumerate(loop.getInits())) {
-    if (isSettled(init.getType()))
+    if (staysCarried(init.getType()))
       continue;
     Place place = makePlace(loop, cast<MemRefType>(init.getType()));
     loop.getBeforeArguments()[index].replaceAllUsesWith(place.seen);
@@ -200,7 +202,7 @@ void Settler::settle(scf::WhileOp loop) {
     memref::CopyOp::create(b, loop.getLoc(), init, place);
   scf::ConditionOp condition = loop.getConditionOp();
   for (auto [index, value] : llvm::enumerate(condition.getArgs())) {
-    if (isSettled(value.getType()))
+    if (staysCarried(value.getType()))
       continue;
     Value known = value;
     if (loop.getBefore().isAncestor(value.getParentRegion())) {
@@ -220,21 +222,21 @@ void Settler::settle(scf::WhileOp loop) {
   copyTo(yields, places);
 }
 
-void settleMemory(Operation *root) {
+void materializeMemory(Operation *root) {
   SmallVector<Operation *> ops;
   // Inner ops come first.
   root->walk([&](Operation *op) {
     if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
       ops.push_back(op);
   });
-  Settler settler(root->getContext());
+  Materializer materializer(root->getContext());
   for (Operation *op : ops) {
     if (auto loop = dyn_cast<scf::ForOp>(op))
-      settler.settle(loop);
+      materializer.materialize(loop);
     else if (auto branch = dyn_cast<scf::IfOp>(op))
-      settler.settle(branch);
+      materializer.materialize(branch);
     else
-      settler.settle(cast<scf::WhileOp>(op));
+      materializer.materialize(cast<scf::WhileOp>(op));
   }
 }
 
