@@ -180,7 +180,7 @@ def SplitSums : Pass<"mp-split-sums", "::mlir::func::FuncOp"> {
 }
 
 def SplitFilters : Pass<"mp-split-filters", "::mlir::func::FuncOp"> {
-  let summary = "Split convolutions with far filter positions into contractions";
+  let summary = "Split convolutions with far filter positions";
   let description = [{
     Before: contractions on tensors with their epilogues. After: a convolution
     whose filter positions are mostly outside of its image (for example, with a
