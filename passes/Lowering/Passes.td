@@ -180,12 +180,13 @@ def SplitSums : Pass<"mp-split-sums", "::mlir::func::FuncOp"> {
 }
 
 def SplitFilters : Pass<"mp-split-filters", "::mlir::func::FuncOp"> {
-  let summary = "Make convolutions of wide filters sums over contractions";
+  let summary = "Split convolutions with far filter positions";
   let description = [{
     Before: contractions on tensors with their epilogues. After: a convolution
-    whose filter positions mostly lie outside of its image, as with a dilation
-    of 12 on 14 x 14 pixels, is a contraction for each position, of the part of
-    the image that the position reads. The last one has the epilogue.
+    whose filter positions are mostly outside of its image (for example, with a
+    dilation of 12 on 14 x 14 pixels) is a sum of contractions, one for each
+    filter position, each over the part of the image that the position reads.
+    The last one has the epilogue.
 
     Example: test/Lowering/mp-split-filters.mlir
   }];
@@ -304,8 +305,8 @@ def PlanMemory : Pass<"mp-plan-memory", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"alignment", "alignment", "int64_t", /*default=*/"0",
-           "For a device: places are at multiples of so many bytes, and what "
-           "is not larger shares its with nothing; 0: for a processor">,
+           "For a device: offsets are multiples of this number of bytes, and "
+           "buffers of at most this size share no memory; 0: for a CPU">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect"];

@@ -329,7 +329,7 @@ def test_resume_elsewhere(tmp_path):
     for folder, accumulate, batch, message in (
         ("within", 1, 4, "within a window of accumulated batches"),
         ("c4", 1, 4, "steps of 16 rows do not continue with the same rows; expected a"),
-        ("c1", 2, 5, "do not go on with the same rows"),
+        ("c1", 2, 5, "do not continue with the same rows"),
         ("c1", 0.5, 4, "belongs to another model"),
     ):
         ranks = {1: 4, 2: 2, 0.5: 2}[accumulate]

@@ -274,7 +274,7 @@ def test_signals_write_the_output(tmp_path, number):
 
 
 def test_a_run_that_keeps_nothing_says_so():
-    assert "is not kept" in mp_run(*train("--steps=1")).stderr
+    assert "are not kept" in mp_run(*train("--steps=1")).stderr
 
 
 def test_progress_that_nobody_reads(tmp_path):

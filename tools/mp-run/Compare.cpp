@@ -22,13 +22,13 @@ usage: mp-run compare A B [DATA] [options]
        mp-run compare MODEL --precision=bf16 [DATA] [options]
 
 Runs two models, or one as it is and in mixed precision, on the same data, and
-the first one with every float as float64. The output has for each output the
-greatest absolute and relative difference from float64, the root mean square
-error with the error that rounding to the model's types explains (as mp-opt
---verify measures it), and the nodes that add most: in a model in 16 bit those
-that change the outputs most if they alone are 16 bit, else those that add to
-their operands' errors. The reference takes integers that the first model makes
-of floats from that model. If nothing could be compared, the exit code is 3.
+the first one with every float as float64. Prints for each output the greatest
+absolute and relative difference from float64, and the root mean square error
+with the error that rounding to the model's types explains (as mp-opt --verify
+measures it). Prints the nodes that add most: in a 16-bit model those that
+change the outputs most if they alone are 16 bit, else those that add to their
+operands' errors. Integers that the first model computes from floats are the
+same in the reference. If nothing could be compared, the exit code is 3.
 
   --precision=bf16|fp16 the second model is the first one in this precision
   --check[=RTOL,ATOL]   exit code 3 if the second one is further off than

@@ -20,16 +20,16 @@ class Device_Op<string mnemonic, list<Trait> traits = []>
 def Device_ControlOp : Device_Op<"control", [Pure]> {
   let summary = "words that the run time and kernels share";
   let description = [{
-    On the device; the run time writes word 0 before each call and reads the
-    others after it:
+    The words are in the device's memory. The run time writes word 0 before each
+    call, and reads the others after it:
 
-    * 0: the number of the call, of which random numbers are a function;
-    * 1: 0, or anything else once a thread has failed;
-    * 2: of the first that did, 1 + the index of a text in the module's
+    * 0: the number of the call, on which random numbers depend;
+    * 1: 0 until a thread fails, then not 0;
+    * 2: 1 + the index of the first failed thread's message in the module's
       `device.errors`;
-    * 3, 4: the two numbers that stand for `%0` and `%1` in it;
-    * 5: 0, or anything else once a kernel has ended for that: what follows must
-      not trust numbers that the model computes, and does nothing.
+    * 3, 4: the two numbers that replace `%0` and `%1` in this message;
+    * 5: 0 until a kernel ends because of a failure, then not 0. Later kernels
+      do nothing, since numbers that the model has computed may be wrong.
 
     `%0 = device.control : memref<8xi64>`
   }];
@@ -41,21 +41,24 @@ def Device_GroupOp : Device_Op<"group", [SingleBlock, NoTerminator,
                                          RecursiveMemoryEffects]> {
   let summary = "ops of one kernel";
   let description = [{
-    What is inside runs on the device, in this order; memory is all that leaves
-    a group. `kind` says how its threads share the work:
+    The ops in the region run on the device, in this order; a group passes
+    results to others only through memory. `kind` says how its threads share the
+    work:
 
-    * `map`: one `linalg.generic` without reductions; a thread for each element,
-      or a few that follow each other;
+    * `map`: one `linalg.generic` without reductions; each thread computes one
+      element, or a few consecutive ones;
     * `reduce`: one `linalg.generic` with reductions;
-    * `contract`: one `kernel.contract`, or some that differ in memory alone;
-    * `rows`: one `scf.forall`; a block for each of its iterations, whose threads
-      do what is inside together;
-    * `block`: anything else, by the threads of one block together;
-    * `indexed`: one nest of `scf.for` that updates elements or rows at places
-      that data name; threads own places, and go through all indices;
-    * `parts`: groups that do not wait for each other, each by blocks of its own;
-    * `ranks`: no kernel, but `runtime.reduce_start` and `runtime.reduce_wait`,
-      which the host makes between launches.
+    * `contract`: one `kernel.contract`, or several that differ only in their
+      memory;
+    * `rows`: one `scf.forall`; each iteration is computed by the threads of one
+      block together;
+    * `block`: all other ops, computed by the threads of one block together;
+    * `indexed`: one nest of `scf.for` that updates elements or rows at indices
+      that come from data; each thread owns some of these elements or rows, and
+      goes through all indices;
+    * `parts`: independent groups, each of which has its own blocks;
+    * `ranks`: `runtime.reduce_start` and `runtime.reduce_wait`, which are not
+      a kernel; the host executes them between launches.
 
     ```mlir
     device.group map {
@@ -63,8 +66,8 @@ def Device_GroupOp : Device_Op<"group", [SingleBlock, NoTerminator,
     }
     ```
 
-    With `when_set`, it runs where states have been set alone, before the
-    next call.
+    With `when_set`, the group is not part of a call: it runs only after states
+    have been set, before the next call.
   }];
   let arguments = (ins StrAttr:$kind, UnitAttr:$when_set);
   let regions = (region SizedRegion<1>:$body);
@@ -74,9 +77,10 @@ def Device_GroupOp : Device_Op<"group", [SingleBlock, NoTerminator,
 def Device_WorkingCopyOp : Device_Op<"shadow", [Pure]> {
   let summary = "16-bit working copy of a state";
   let description = [{
-    Memory of the device that lasts as long as that of `state`, an input of
-    `main`. Once the state has been set, it holds the state's elements rounded to
-    nearest, ties to even; what writes the state writes it as well.
+    The result is memory of the device that lasts as long as that of `state`, an
+    input of `main`. When the state has been set, the copy holds the state's
+    elements, rounded to nearest, ties to even; ops that write the state write
+    the copy as well.
 
     `%0 = device.shadow %w : memref<64x32xf32> as memref<64x32xbf16>`
   }];
@@ -86,10 +90,10 @@ def Device_WorkingCopyOp : Device_Op<"shadow", [Pure]> {
 }
 
 def Device_DrawOp : Device_Op<"draw", [Pure]> {
-  let summary = "where a sequence of random numbers begins";
+  let summary = "the start of a sequence of random numbers";
   let description = [{
-    `runtime.draw` as a function of what is known on the device: the number of
-    the call, the seed, and how often the call has drawn from it before.
+    The op computes `runtime.draw` on the device, from the number of the call,
+    the seed, and how often the call has drawn from this seed before.
 
     `%0 = device.draw %control, 42 after 0 : memref<8xi64>`
   }];
@@ -104,10 +108,10 @@ def Device_DrawOp : Device_Op<"draw", [Pure]> {
 def Device_FailOp : Device_Op<"fail"> {
   let summary = "makes the call fail";
   let description = [{
-    Writes the index of a text in the module's `device.errors` and two numbers
-    into the control words, unless another thread has failed already. With
-    `ends`, the thread does nothing more in this kernel: all threads of its block
-    come here together.
+    The op writes the index of a message in the module's `device.errors`, and
+    two numbers, into the control words, unless another thread has failed
+    already. With `ends`, the thread does nothing more in this kernel; all
+    threads of its block execute the op together.
 
     `device.fail %control, 0 (%i, %size) : memref<8xi64>`
   }];
@@ -124,11 +128,12 @@ def Device_LaunchOp
                            DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a kernel";
   let description = [{
-    `kernel` is a function of the operands' pointers: bare ones, since their
-    types say the rest. `grid` counts blocks, `block` threads in each;
-    `shared` is dynamic shared memory in bytes. `work` is what the launch moves
-    and computes, one `#device.work` for each kind. With `when_set`, it is no
-    part of a call: it runs where states have been set, before the next one.
+    `kernel` is a function of the operands' bare pointers; the operands' types
+    describe the rest. `grid` is the number of blocks, `block` the number of
+    threads in each; `shared` is dynamic shared memory in bytes. `work` counts
+    what the launch moves and computes, with one `#device.work` for each kind.
+    With `when_set`, the launch is not part of a call: it runs only after states
+    have been set, before the next call.
 
     ```mlir
     device.launch @kernels::@map_0 grid [4, 1, 1] block [256, 1, 1] (%a, %b)

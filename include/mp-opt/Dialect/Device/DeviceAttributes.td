@@ -21,15 +21,15 @@ def Device_Dialect : Dialect {
     copies over one arena, which the run-time library captures into one graph.
     `mp-form-kernels` divides `main` into `device.group`s, each of which becomes
     one kernel; `convert-groups-to-gpu` makes a function of each, in `gpu.module
-    @kernels`, and a `device.launch`. What `main` consists of then:
+    @kernels`, and a `device.launch`. Then `main` consists of these ops:
 
     * `runtime.input`, `runtime.output`, `runtime.constant`: memory that the
       caller knows;
     * one `memref.alloc` for the arena, and a `memref.view` at a constant offset
       for each temporary;
     * `device.control`: words that the run time and kernels share;
-    * `device.launch`, whose operands are these, and `memref.copy` between
-      contiguous memory of them.
+    * `device.launch`, whose operands are the results of these ops, and
+      `memref.copy` between contiguous parts of them.
   }];
   let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{
@@ -54,21 +54,23 @@ def Device_WorkAttr : AttrDef<Device_Dialect, "Work"> {
   let mnemonic = "work";
   let summary = "what a launch moves and computes";
   let description = [{
-    Counts of one launch, or of those of its parts that are of one kind:
+    The attribute has the counts of one launch, or of all parts of a launch that
+    have the same kind:
 
     * `kind`: `product` (`kernel.contract`), `map`, `sum` (`reduce`), `rows` and
-      `block` as of `device.group`; `update` is any of them but `product` that
-      writes over a state; `copy` is a record that is no launch.
-    * `read`: bytes of different places that are read, but for those that the
-      launch itself has written before; `written`: of those that are written. A
-      place counts once, however often it is touched, and of several kinds for
-      the first. Where data decide which place it is, each access is another
-      one, up to all that there are.
-    * `tensor`: multiply-adds of 16-bit factors by tensor cores; `fma`: those of
-      other products.
-    * `operations`: other operations on floats, each of which counts one, but
-      for casts and constants.
-    * `doubles`: all of these on f64, multiply-adds as two.
+      `block` are the kinds of `device.group`. `update` stands for any of them
+      except `product`, if it overwrites a state. `copy` is not a launch, but a
+      copy.
+    * `read`: bytes that are read, except those that the launch itself has
+      written before; `written`: bytes that are written. Each byte counts once,
+      however often it is accessed; if parts of several kinds access it, it
+      counts for the first. If data decide which element is accessed, each
+      access counts as a different element, up to the number of all elements.
+    * `tensor`: multiply-adds of 16-bit factors by tensor cores; `fma`:
+      multiply-adds of other products.
+    * `operations`: other operations on floats, except casts and constants; each
+      counts as one.
+    * `doubles`: all of these operations on f64; a multiply-add counts as two.
 
     ```mlir
     #device.work<kind = map, read = 16384, written = 16384, operations = 4096>

@@ -39,8 +39,8 @@ def Kernel_ContractOp : Kernel_Op<"contract", [
 
     With `round_a`, the elements of `a`, which are f32, are rounded to this
     16-bit type first, to nearest, ties to even, as `arith.truncf` does; with
-    `round_b`, those of `b`. So a weight that is kept in f32 is multiplied as
-    if it had been rounded before, and no rounded copy of it is in memory:
+    `round_b`, those of `b`. A weight that is kept in f32 is thus multiplied as
+    if it had been rounded before, without a rounded copy in memory:
 
     ```mlir
     kernel.contract {indexing_maps = [#a, #b, #c], round_b = bf16}
@@ -50,17 +50,18 @@ def Kernel_ContractOp : Kernel_Op<"contract", [
     `indexing_maps` has one map for each of `a`, `b`, the extra operands, `c`.
     Results are linear: sums of dimensions times constants, and a constant.
     Reads of `a` and `b` out of bounds give zero: padding. A dimension occurs
-    at most once in the map of `c`; those that do not occur there are summed
-    over. Extra operands are read at dimensions of `c` only, within bounds; one
-    that has the map of `c` may be the same memory, since each of its elements
-    is read where that of `c` is written, which happens once.
+    at most once in the map of `c`; the sums run over the dimensions that do not
+    occur there. Extra operands are read only at dimensions of `c`, within
+    bounds. An extra operand with the map of `c` may be the same memory as `c`,
+    since each of its elements is read when the same element of `c` is written,
+    which happens once.
 
-    The size of a dimension is that of the operands' dimensions at which it
-    stands alone in the map. Dimensions that stand alone nowhere have their
-    sizes in `sizes`, in the dimensions' order.
+    The size of a dimension is the size of an operand's dimension whose map
+    result is this dimension alone. Dimensions without such an operand have
+    their sizes in `sizes`, in order.
 
-    `config` says how the contraction is computed, from `kernel-select-strategy`
-    on.
+    `kernel-select-strategy` sets `config`, which says how the contraction is
+    computed.
 
     A dense layer with bias, activation and a cast, all in one loop nest:
 

@@ -64,10 +64,10 @@ def Kernel_ConfigAttr : AttrDef<Kernel_Dialect, "Config"> {
   let mnemonic = "config";
   let summary = "the strategy of a contraction on a processor";
   let description = [{
-    The contraction is a product of matrices, C (M x N) += A (M x K) * B (K x N),
-    for each batch. Its right-hand side (`rhs`), of which vectors are read, is the
-    operand with the last axis of the result; `lhs` is the other. In the words
-    of BLIS:
+    The contraction is a product of matrices, C (M x N) += A (M x K) * B (K x
+    N), for each batch. Its right-hand side (`rhs`), which is read by vectors,
+    is the operand with the last axis of the result; `lhs` is the other operand.
+    The parameters have the names that BLIS uses:
 
     * `strategy`: `blocked` products of packed micro-panels; `winograd`, a
       convolution of 3 x 3 filters by F(f x f, 3 x 3), or `winograd_weights`, the
@@ -80,13 +80,13 @@ def Kernel_ConfigAttr : AttrDef<Kernel_Dialect, "Config"> {
     * `lhs`, `rhs`: whether an operand is read directly (`in_place`) or
       packed, from memory that is contiguous along K (`k_major`) or is not
       (`mn_major`).
-    * `mc`, `nc`, `kc`: rows and columns of a block of the result, at most, and
-      elements of K in a step; `deep_mc`, `deep_nc`, `deep_kc`: the same for
-      products by AMX that turn out to be deeper than `kc` and to have `deep_mc`
+    * `mc`, `nc`: the maximum rows and columns of a block of the result; `kc`:
+      elements of K in a step; `deep_mc`, `deep_nc`, `deep_kc`: the same for AMX
+      products whose K turns out to be larger than `kc`, and that have `deep_mc`
       rows.
-    * `cached`: the operand that the first call packs for all that follow.
-    * `store`: from `registers` where sums are done in one step and stores are
-      cheap, else from `memory` of the thread.
+    * `cached`: the operand that the first call packs for all later calls.
+    * `store`: results are stored from `registers` if sums take one step and
+      stores are cheap, else from the thread's `memory`.
     * `tail`: the number of columns left over by whole panels, if it is known to
       be small: their sums use vectors along K.
     * `rhs_ahead`: all of `rhs` is packed before the tasks start, and the tasks
@@ -133,18 +133,20 @@ def Kernel_TileAttr : AttrDef<Kernel_Dialect, "Tile"> {
   let mnemonic = "tile";
   let summary = "the strategy of a contraction on a GPU";
   let description = [{
-    The contraction is a product of matrices, C (M x N) += A (M x K) * B (K x N),
-    for each batch; N has the last axis of the result.
+    The contraction is a product of matrices, C (M x N) += A (M x K) * B (K x
+    N), for each batch; N has the last axis of the result.
 
-    * `by`: the instruction. A warp together computes `mma`, products of
-      16 x 8 x 16 by NVIDIA's tensor cores, or AMD's products of 16 x 16 x 16:
-      `mfma` by 64 lanes and `wmma` by 32. One thread computes `fma`.
+    * `by`: the instruction. The threads of a warp compute `mma` together
+      (products of 16 x 8 x 16 by NVIDIA's tensor cores), or AMD's products of
+      16 x 16 x 16: `mfma` with 64 lanes, `wmma` with 32. A single thread
+      computes `fma`.
     * `m`, `n`: rows and columns of the result that a block of threads computes;
       `k`: elements of the summed dimension in a step.
-    * `part_m`, `part_n`: those of a warp, or of a thread (`fma`).
-    * `stages`: steps whose operands are in shared memory at a time.
+    * `part_m`, `part_n`: rows and columns of a warp, or of a thread (`fma`).
+    * `stages`: the number of steps whose operands are in shared memory at the
+      same time.
 
-    All are powers of two but `stages`, which is two or more.
+    All numbers are powers of two, except `stages`, which is two or more.
 
     ```mlir
     #kernel.tile<by = mma, m = 128, n = 128, k = 32, part_m = 64, part_n = 64,

@@ -18,22 +18,23 @@ def MP_Dialect : Dialect {
   let cppNamespace = "::mp";
   let summary = "decisions about a graph, and the ops of a training step";
   let description = [{
-    Two things that a graph of the onnx dialect needs in addition to its nodes.
+    The dialect adds two things to a graph of the onnx dialect.
 
-    Decisions, as attributes that one pass writes and later ones obey
-    (Attributes.h has their accessors). On the module: the policy
-    (`#mp.policy`, written by `mp-set-policy`). On nodes: what the safety
-    analyses know (`#mp.hazard`, `#mp.composite`, `mp.shape_arithmetic`), the
-    class (`#mp.class`, `mp-classify`), the precision (`#mp.precision`,
-    `mp-assign`); on casts that passes insert, `mp.inserted`.
-    `mp-verify-precision` removes them all, but for `mp.summary`. The dialect
-    verifies where each may stand, and what it holds.
+    Attributes hold the decisions about precision: one pass writes them, and
+    later passes obey them (Attributes.h has their accessors). The module has
+    the policy (`#mp.policy`, written by `mp-set-policy`). Nodes have the
+    results of the safety analyses (`#mp.hazard`, `#mp.composite`,
+    `mp.shape_arithmetic`), the class (`#mp.class`, `mp-classify`) and the
+    precision (`#mp.precision`, `mp-assign`); casts that passes insert have
+    `mp.inserted`. `mp-verify-precision` removes all of them except
+    `mp.summary`. The dialect verifies where each attribute may stand, and its
+    content.
 
-    A training step, as ops: where the backward pass starts, where the gradients
-    of parameters leave it, and which value replaces which state. Loss scaling
-    is written in these ops, and all of them become standard ONNX ops
-    (`mp-expand-loss-scaling`) before a model is written, but for
-    `mp.all_reduce`, which ONNX has no op for.
+    Ops describe a training step: the start of the backward pass, the gradients
+    of parameters at its end, and the value that replaces each state. Loss
+    scaling is written in these ops. All of them become standard ONNX ops
+    (`mp-expand-loss-scaling`) before a model is written, except
+    `mp.all_reduce`, for which ONNX has no op.
 
     A step with dynamic loss scaling:
 
@@ -48,8 +49,8 @@ def MP_Dialect : Dialect {
     %w_next = mp.update %w to %w_new if %finite : tensor<8xf32>
     ```
 
-    All values here are fp32: the precision passes put casts before the
-    operands that were computed in 16 bit.
+    All values here are fp32: the precision passes insert casts before operands
+    that were computed in 16 bit.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
@@ -108,8 +109,8 @@ def MP_UnscaleOp : MP_Op<"unscale", [Pure, AllTypesMatch<["gradient", "result"]>
 def MP_AllFiniteOp : MP_Op<"all_finite", [Pure]> {
   let summary = "true if no element of any operand is infinite or NaN";
   let description = [{
-    One test over all gradients, before the first update. Operands that occur
-    twice are tested once.
+    All gradients are tested at once, before the first update. Operands that
+    occur twice are tested once.
   }];
   let arguments = (ins Variadic<MP_F32Tensor>:$values);
   let results = (outs MP_Flag:$result);
@@ -240,8 +241,8 @@ def MP_AllReduceOp : MP_Op<"all_reduce", [AttrSizedOperandSegments]> {
 def MP_TakeRangeOp : MP_Op<"take_range", [Pure]> {
   let summary = "a range of elements, in row-major order";
   let description = [{
-    What a rank owns of a value whose update ranks share: of n elements, rank r
-    of N has those from r n / N on and before (r + 1) n / N.
+    If ranks share the update of a value of n elements, rank r of N owns the
+    elements with indices from r n / N up to, but not including, (r + 1) n / N.
 
     `%1 = mp.take_range %0 from 16 : tensor<4x8xf32> to tensor<16xf32>`
   }];

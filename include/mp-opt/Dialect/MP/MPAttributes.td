@@ -51,7 +51,7 @@ class MP_Attr<string name, string attrMnemonic>
 def MP_ClassAttr : MP_Attr<"Class", "class"> {
   let summary = "the class of a node, and the reason for it";
   let description = [{
-    `mp.class` on a node, from `mp-classify` on. `reason` says why;
+    `mp.class` is on a node from `mp-classify` on. `reason` says why;
     `requested_by` is the flag or line where the user asks for it, and
     `denied_by` is the obstacle to a request for 16 bit, if there is one.
     `builtin` says that the class comes from a built-in list, or from no list;
@@ -78,11 +78,11 @@ def MP_ClassAttr : MP_Attr<"Class", "class"> {
 def MP_PrecisionAttr : MP_Attr<"Precision", "precision"> {
   let summary = "the element type that a node is to run in, and the reason";
   let description = [{
-    `mp.precision` on a node, from `mp-assign` on. A node with several type
-    variables (control flow, calls) has the type of each after its own;
-    `none` for one that has no fp32 to decide about. What differs from node to
-    node in a reason - byte counts, names - stands apart from its text, which has
-    `{0}`, `{1}` in their places, so that nodes can be grouped by the text.
+    `mp.precision` is on a node from `mp-assign` on. A node with several type
+    variables (control flow, calls) has a list of their types after its own;
+    `none` stands for a variable without fp32 values. The parts of a reason that
+    differ from node to node (byte counts, names) are in `values`; the text has
+    `{0}`, `{1}` in their places, so nodes can be grouped by the text.
 
     ```mlir
     #mp.precision<bf16, reason = "built-in list">
@@ -113,8 +113,9 @@ def MP_HazardAttr : MP_Attr<"Hazard", "hazard"> {
 def MP_CompositeAttr : MP_Attr<"Composite", "composite"> {
   let summary = "the op that a set of nodes stands for";
   let description = [{
-    `mp.composite` on each node of a decomposed op: the op's name, and a number
-    that the nodes of one op share: `#mp.composite<"LayerNormalization", 0>`.
+    `mp.composite` on each node of a decomposed op has the op's name, and a
+    number that the nodes of one op share:
+    `#mp.composite<"LayerNormalization", 0>`.
   }];
   let parameters = (ins "::mlir::StringAttr":$name, "int64_t":$number);
 }
@@ -122,9 +123,9 @@ def MP_CompositeAttr : MP_Attr<"Composite", "composite"> {
 def MP_PolicyAttr : MP_Attr<"Policy", "policy"> {
   let summary = "the user's policy for 16 bit";
   let description = [{
-    `mp.policy` on the module, from `mp-set-policy` on: the 16-bit type, and all
-    that flags, files and the model say in addition. An entry is a text and
-    where it stands.
+    `mp.policy` is on the module from `mp-set-policy` on. It has the 16-bit
+    type, and all other settings of flags, files and the model. An entry is a
+    text, and the flag or line that it comes from.
 
     ```mlir
     #mp.policy<bf16>
@@ -146,13 +147,13 @@ def MP_TargetAttr : AttrDef<MP_Dialect, "Target"> {
   let mnemonic = "target";
   let summary = "the machine that code is made for";
   let description = [{
-    `mp.target` on the module, from `mp-set-target` on (tools set it, after a
-    look at the machine they run on). `isa` are the vector instructions:
-    `avx2`, `avx512` (F, BW and VL) or `neon`. `products` says how 16-bit factors
-    are multiplied: `widen`ed to f32 first, or bf16 by `dot` products of pairs
-    (AVX512-BF16) or by tiles (`amx`), which need avx512; fp16 is widened
-    then. With `direct`, convolutions are summed up as they are, without
-    Winograd's transforms.
+    `mp.target` is on the module from `mp-set-target` on (tools set it, for the
+    machine that they run on). `isa` names the vector instructions: `avx2`,
+    `avx512` (F, BW and VL) or `neon`. `products` says how 16-bit factors are
+    multiplied. With `widen` they are widened to f32 first. With `dot`, bf16 is
+    multiplied by dot products of pairs (AVX512-BF16), with `amx` by tiles; both
+    need avx512, and widen fp16. With `direct`, convolutions are computed
+    without Winograd's transforms.
 
     ```mlir
     #mp.target<cpu, isa = avx512, products = dot>

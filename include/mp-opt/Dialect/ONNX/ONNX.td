@@ -112,9 +112,9 @@ class ONNX_Attr<string cppName, string attrMnemonic, list<Trait> traits = []>
 def ONNX_ProtoAttr : ONNX_Attr<"Proto", "proto"> {
   let summary = "an attribute kept as the fields of its AttributeProto";
   let description = [{
-    For attributes with no plain MLIR form: references to a function's
-    attribute, types, sparse tensors, documented attributes. The name is that
-    of the attribute itself.
+    It is used for attributes without a plain MLIR form: references to a
+    function's attribute, types, sparse tensors, documented attributes. The name
+    is that of the attribute itself.
   }];
   let parameters = (ins "::mlir::DictionaryAttr":$fields);
   let assemblyFormat = "`<` $fields `>`";
@@ -136,10 +136,10 @@ def ONNX_CastElementsAttr
     : ONNX_Attr<"CastElements", "cast_elements", [TypedAttrInterface]> {
   let summary = "the elements of a big constant, rounded to another float type";
   let description = [{
-    Stands for the conversion (to nearest even) of an elements attribute without
-    doing it: big weights are converted while they are written out. With a
-    `clamp` (f64), finite elements beyond it are replaced by it, with their
-    sign, before they are rounded.
+    The attribute stands for the conversion (to nearest even) of an elements
+    attribute that has not been made yet: big weights are converted while they
+    are written out. With a `clamp` (f64), finite elements beyond it are
+    replaced by it, with their sign, before they are rounded.
   }];
   let parameters = (ins "::mlir::TypedAttr":$source,
                         OptionalParameter<"::mlir::FloatAttr">:$clamp,
@@ -172,8 +172,8 @@ def ONNX_GraphOp : ONNX_ContainerOp<"graph", [SingleBlock]> {
 def ONNX_FunctionOp : ONNX_ContainerOp<"function", [SingleBlock]> {
   let summary = "a model-local function";
   let description = [{
-    Called by `onnx.custom` ops of the same domain and op type. Functions are
-    polymorphic: their values have types only where value_info gives them.
+    It is called by `onnx.custom` ops of the same domain and op type. Functions
+    are polymorphic: their values have types only where value_info gives them.
   }];
   let arguments = (ins StrAttr:$domain, StrAttr:$name);
   let regions = (region SizedRegion<1>:$body);
@@ -212,8 +212,8 @@ def ONNX_InitializerOp
   let description = [{
     `value` is absent if the elements have no plain MLIR form; then `fields` has
     them. `overridable` marks the default of the graph input of the same name:
-    such an initializer has no uses, the input has them. `sparse` marks a sparse
-    initializer, kept in `fields`.
+    such an initializer has no uses; the uses are those of the input. `sparse`
+    marks a sparse initializer, kept in `fields`.
   }];
   let arguments = (ins StrAttr:$name,
                        OptionalAttr<TypedAttrInterface>:$value,

@@ -20,9 +20,10 @@ def Runtime_Dialect : Dialect {
   let cppNamespace = "::mp::runtime";
   let summary = "services of the run-time library for compiled models";
   let description = [{
-    The ops of include/mp-opt/Runtime/Runtime.h: a model's inputs, outputs
-    and constants, memory of threads and of the model, loops that run in
-    parallel, and errors. `mp-convert-to-llvm` writes them as calls.
+    The ops stand for the functions of include/mp-opt/Runtime/Runtime.h: a
+    model's inputs, outputs and constants, memory of threads and of the model,
+    loops that run in parallel, and errors. `mp-convert-to-llvm` writes them as
+    calls.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
@@ -40,8 +41,8 @@ def Runtime_FailOp : Runtime_Op<"fail", [MemoryEffects<[MemWrite]>]> {
   let summary = "ends the run with an error";
   let description = [{
     `%0` and `%1` in the text stand for the two numbers. Where code runs in
-    parallel (`parallel`), the run goes on and fails in the end, so what
-    follows must be harmless.
+    parallel (`parallel`), the run continues and fails at its end, so the ops
+    that follow must be harmless.
 
     ```mlir
     scf.if %bad {
@@ -130,7 +131,7 @@ def Runtime_DrawOp : Runtime_Op<"draw", [MemoryEffects<[MemWrite]>]> {
 }
 
 def Runtime_TimestampOp : Runtime_Op<"stamp", [MemoryEffects<[MemWrite]>]> {
-  let summary = "keeps the time at which a kernel has ended";
+  let summary = "records the time at which a kernel has ended";
   let description = [{
     The time is that of the thread that called the model. Kernels end in the
     order of their numbers; timestamp 0 is the start of the model. The op is only
@@ -211,9 +212,9 @@ def Runtime_LaunchOp
                             DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "calls a function for the ranges of a parallel loop";
   let description = [{
-    `callee` was the body of a `runtime.parallel`: a function of the captured
-    values, the begin and the end of a range. For a memref whose type says
-    everything except its address, the callee gets a memref of rank 0: the
+    `callee` is the body of a `runtime.parallel` as a function of the captured
+    values, and of the begin and the end of a range. For a memref whose type
+    says everything except its address, the callee gets a memref of rank 0: the
     pointer.
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee, Index:$count, Index:$grain,
@@ -231,9 +232,10 @@ def Runtime_AllReduceOp
            "getAliasingValues", "bufferize"]>]> {
   let summary = "combines the values of all ranks into one";
   let description = [{
-    `mp.all_reduce` on tensors. In memory it is a `runtime.reduce_start` and the
-    `runtime.reduce_wait` for the same bytes. `kind` is an mp_operation of
-    Runtime/Runtime.h, and `rows` are a line of int64.
+    This is `mp.all_reduce` on tensors. Bufferization turns it into a
+    `runtime.reduce_start` and a `runtime.reduce_wait` on the same memory.
+    `kind` is an mp_operation of Runtime/Runtime.h, and `rows` is a vector of
+    int64.
 
     `%1 = runtime.all_reduce %0 bucket 0 of 3 : tensor<8xf32>`
   }];
@@ -250,15 +252,15 @@ def Runtime_AllReduceOp
 
 def Runtime_ReduceStartOp
     : Runtime_Op<"reduce_start", [AttrSizedOperandSegments]> {
-  let summary = "hands memory to the collective operation of a bucket";
+  let summary = "submits memory to the collective operation of a bucket";
   let description = [{
-    The operation begins when all members of the bucket have been handed over,
-    and goes on while the model runs: floats become their mean over the ranks,
-    or what else `kind` says, an mp_operation of Runtime/Runtime.h; bytes become
-    zero unless they are not zero on any rank. Until the wait, nobody else reads
-    or writes the memory, which is one line of elements. Where `condition` is
-    false, nothing is done, neither here nor by the wait. `rows` are read at
-    once.
+    The operation starts when all members of the bucket have been submitted, and
+    runs while the model continues. It replaces floats by their mean over the
+    ranks, or by the result of another `kind` (an mp_operation of
+    Runtime/Runtime.h); a byte becomes zero if it is zero on any rank. Until the
+    wait, no other op may read or write the memory, which is a contiguous vector
+    of elements. If `condition` is false, neither this op nor the wait does
+    anything. `rows` are read immediately.
 
     `runtime.reduce_start %m bucket 0 of 3 : memref<8xf32>`
   }];
