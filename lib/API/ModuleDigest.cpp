@@ -1,4 +1,4 @@
-//===- ModuleDigest.cpp - Tells whether a module has changed --------------===//
+//===- ModuleDigest.cpp - Finds out if a module has changed ---------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -18,8 +18,8 @@ using namespace mlir;
 
 namespace mp {
 
-std::optional<SummaryForm> parseSummaryForm(StringRef word) {
-  return llvm::StringSwitch<std::optional<SummaryForm>>(word)
+std::optional<SummaryForm> parseSummaryForm(StringRef value) {
+  return llvm::StringSwitch<std::optional<SummaryForm>>(value)
       .Cases({"", "text", "true", "1"}, SummaryForm::Text)
       .Cases({"none", "false", "0"}, SummaryForm::None)
       .Case("json", SummaryForm::JSON)

@@ -104,7 +104,7 @@ Expected<std::vector<unsigned>> Trainer::check(FiniteChecks &checks,
   return checks.run(inputs, int64_t(step));
 }
 
-/// Says whether the batch is finite.
+/// Describes whether the batch is finite.
 static std::string describeBatch(ArrayRef<NamedTensor> batch) {
   for (const auto &[name, tensor] : batch)
     if (!isFinite(tensor))

@@ -432,8 +432,8 @@ mp_opt_status mp_opt_policy_text(const mp_opt_options *options,
     raw_string_ostream os(written);
     if (Error failed = printPolicy(
             mixed->policy, *registry, os,
-            [&](mlir::DiagnosticSeverity severity, const Twine &text) {
-              sink.report("", severity, text.str());
+            [&](mlir::DiagnosticSeverity severity, const Twine &message) {
+              sink.report("", severity, message.str());
             }))
       return fail(std::move(failed), &sink);
     *text = makeBytes(std::move(written));

@@ -69,7 +69,7 @@ def FuseContractions : Pass<"mp-fuse-contractions"> {
     contraction stay, since without them the unrounded values would have to stay
     in memory. With `keep-updates`, an op that reads a state in f32 which
     contractions round does not become an epilogue, so that it can write 16-bit
-    copies (`mp-shadow-weights`).
+    copies (`mp-keep-working-copies`).
 
     If a result is only sliced, with steps of one, the other elements are not
     computed: the contraction is cut along axes whose size no operand has, such
@@ -586,7 +586,7 @@ def SetGPU : Pass<"mp-set-gpu", "::mlir::ModuleOp"> {
   ];
 }
 
-def ShadowWeights : Pass<"mp-shadow-weights", "::mlir::ModuleOp"> {
+def KeepWorkingCopies : Pass<"mp-keep-working-copies", "::mlir::ModuleOp"> {
   let summary = "Keep 16-bit working copies of parameters";
   let description = [{
     Before: `main` on buffers, whose states are written in place. After: tiled
@@ -595,7 +595,7 @@ def ShadowWeights : Pass<"mp-shadow-weights", "::mlir::ModuleOp"> {
     state writes this copy as well. Each product reads half the bytes, and need
     not round.
 
-    Example: test/Lowering/GPU/mp-shadow-weights.mlir
+    Example: test/Lowering/GPU/mp-keep-working-copies.mlir
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",

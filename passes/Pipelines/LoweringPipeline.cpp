@@ -188,7 +188,7 @@ void buildGPUFormation(OpPassManager &pm, bool inPlace) {
   buildBufferization(pm, inPlace, arenaAlignment);
   pm.addPass(createUnrollLoops());
   simplifyOps(pm);
-  pm.addPass(createShadowWeights());
+  pm.addPass(createKeepWorkingCopies());
   pm.addPass(createFormKernels());
   pm.addPass(createSplitReductions());
   pm.addPass(createMergeGroups());

@@ -23,8 +23,8 @@ namespace mp {
 enum class SummaryForm { None, Text, JSON };
 
 /// Parses "text", "json" or "none", and the values of boolean flags: "", "true"
-/// and "false". Absent for other words.
-std::optional<SummaryForm> parseSummaryForm(llvm::StringRef word);
+/// and "false". Absent for other values.
+std::optional<SummaryForm> parseSummaryForm(llvm::StringRef value);
 
 struct ReportOptions {
   SummaryForm summary = SummaryForm::None;
@@ -74,7 +74,7 @@ public:
   /// Renames files to their final names, and completes the reports.
   llvm::Error finish();
 
-  /// Texts for a terminal: explanations, and the summary as table or JSON.
+  /// Output for a terminal: explanations, and the summary as table or JSON.
   /// Empty if not requested.
   llvm::StringRef getExplanation() const { return explanation; }
   llvm::StringRef getTable() const { return table; }

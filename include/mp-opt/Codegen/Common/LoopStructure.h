@@ -51,7 +51,7 @@ protected:
   /// Emits the body at the current indices; `sums` replace the outputs'
   /// elements, which are loaded if it is empty.
   llvm::SmallVector<mlir::Value> emitBody(llvm::ArrayRef<mlir::Value> sums);
-  /// Stores to the output's place at the current indices.
+  /// Stores to the output's element at the current indices.
   void store(unsigned output, mlir::Value value);
 
   mlir::Value index(mlir::OpFoldResult value) {

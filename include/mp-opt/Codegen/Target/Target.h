@@ -74,7 +74,7 @@ struct CacheBlocks {
 struct TargetNumbers {
   // Numbers of every machine.
 
-  /// Bytes of a cache line: the alignment of places of memory.
+  /// Bytes of a cache line: the alignment of slices of memory.
   int64_t lineBytes = 64;
   /// Elements of a range of a parallel loop: some microseconds, far more than
   /// the cost of handing out a range.

@@ -190,7 +190,7 @@ void PanelProductLoops::prefetchRows(Value chunk) {
                /*write=*/false);
 }
 
-/// Prefetches a part of the next panel's columns at `length` places of K.
+/// Prefetches a part of the next panel's columns at `length` indices of K.
 void PanelProductLoops::prefetchColumns(Value begin, int64_t length) {
   int64_t lines = llvm::divideCeil(shape.nr(), prefetchParts);
   e.ifThen(e.less(e.index(-1), product.ahead), [&] {

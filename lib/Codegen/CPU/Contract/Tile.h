@@ -85,7 +85,8 @@ void emitPanelProduct(LoopBuilder &e, mlir::ModuleOp module,
 /// The format of a panel of so few columns: chunks of K.
 PanelFormat getTailFormat(const TileShape &shape, int64_t columns);
 /// Multiplies one micro-panel of the LHS, which is packed by lanes, by
-/// `columns` in this format. The sums go to the same places as those of a tile.
+/// `columns` in this format. The sums go to the same offsets as those of a
+/// tile.
 void emitTailProduct(LoopBuilder &e, mlir::ModuleOp module,
                      const TileShape &shape, int64_t columns,
                      const PanelProduct &product);
@@ -106,7 +107,7 @@ class TileStore {
     IndexFunction rows, columns;
     mlir::Value base;
   };
-  /// The place of a vector of columns, without its rows; the offsets of its
+  /// The offset of a vector of columns, without its rows; the offsets of its
   /// lanes if they may not be contiguous.
   struct Line {
     const Access *access;

@@ -416,9 +416,9 @@ private:
     b.setInsertionPointToStart(entry);
     int32_t next = 0;
     auto load = [&] {
-      Value address =
+      Value field =
           getFieldAddress(b, loc, frameType, entry->getArgument(0), next);
-      return LLVM::LoadOp::create(b, loc, frameType.getBody()[next++], address);
+      return LLVM::LoadOp::create(b, loc, frameType.getBody()[next++], field);
     };
     SmallVector<Value> arguments;
     for (Value capture : op.getCaptures()) {

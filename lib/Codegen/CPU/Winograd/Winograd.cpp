@@ -261,7 +261,7 @@ Value Winograd::getOffset(const View &view, const Run &run) {
   return e.add(place, run.column);
 }
 
-/// The places of the tiles' patches in a channel, and masks of the elements
+/// The offsets of the tiles' patches in a channel, and masks of the elements
 /// that exist.
 SmallVector<Winograd::Patches> Winograd::findPatches(Value first) {
   const auto &[rowAxis, columnAxis] = windows.axes;

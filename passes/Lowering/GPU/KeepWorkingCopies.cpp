@@ -1,4 +1,4 @@
-//===- ShadowWeights.cpp - 16-bit copies of parameters --------------------===//
+//===- KeepWorkingCopies.cpp - 16-bit copies of parameters ----------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,8 +19,8 @@ namespace mp {
 #include "Lowering/Passes.h.inc"
 
 namespace {
-struct ShadowWeights : public impl::ShadowWeightsBase<ShadowWeights> {
-  using ShadowWeightsBase::ShadowWeightsBase;
+struct KeepWorkingCopies : public impl::KeepWorkingCopiesBase<KeepWorkingCopies> {
+  using KeepWorkingCopiesBase::KeepWorkingCopiesBase;
 
   void runOnOperation() override { addWorkingCopies(getOperation()); }
 };

@@ -1,4 +1,4 @@
-// RUN: mp-opt %s --split-input-file --mp-shadow-weights | FileCheck %s
+// RUN: mp-opt %s --split-input-file --mp-keep-working-copies | FileCheck %s
 
 // Products read the 16-bit copy, also through views; the update writes it.
 
