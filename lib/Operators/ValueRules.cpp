@@ -264,8 +264,8 @@ static constexpr Rule rows[] = {
 };
 
 /// The initial state of a recurrent operator, operand `operand`: as wide as the
-/// recurrence weights, operand 2, and unless batches come first, with a part for
-/// each of their directions and the batch of operand 0.
+/// recurrence weights, operand 2, and unless batches come first, with a part
+/// for each of their directions and the batch of operand 0.
 static constexpr SizeRule widthOf(StringLiteral op, uint8_t operand) {
   return {op, operand, 2, 2, 2};
 }

@@ -19,7 +19,8 @@ namespace mp {
 #include "Lowering/Passes.h.inc"
 
 namespace {
-struct KeepWorkingCopies : public impl::KeepWorkingCopiesBase<KeepWorkingCopies> {
+struct KeepWorkingCopies
+    : public impl::KeepWorkingCopiesBase<KeepWorkingCopies> {
   using KeepWorkingCopiesBase::KeepWorkingCopiesBase;
 
   void runOnOperation() override { addWorkingCopies(getOperation()); }
