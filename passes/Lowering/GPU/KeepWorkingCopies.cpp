@@ -15,7 +15,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 namespace mp {
-#define GEN_PASS_DEF_SHADOWWEIGHTS
+#define GEN_PASS_DEF_KEEPWORKINGCOPIES
 #include "Lowering/Passes.h.inc"
 
 namespace {
