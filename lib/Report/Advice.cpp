@@ -16,6 +16,7 @@
 #include "WorkForms.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Format.h"
 
 using namespace mlir;
@@ -32,24 +33,34 @@ static bool isRecurrent(Operation *op) {
          llvm::any_of(op->getResultTypes(), is16BitTensor);
 }
 
-/// True if the names of an output and an input are those of a state before and
-/// after a call: "stateN" and "state", "h_out" and "h".
-static bool isNextName(StringRef next, StringRef name) {
-  if (name.empty() || !next.consume_front(name))
-    return false;
-  static constexpr StringLiteral endings[] = {"n", "next", "new", "out",
-                                              "output"};
-  return llvm::is_contained(endings, next.ltrim("_./-").lower());
-}
-
-/// True if a caller feeds the output back to the input.
-static bool isNextOf(Value output, Value input) {
+/// True if a caller can feed the output back to the input.
+static bool canBeFedBack(Value output, Value input) {
   auto to = dyn_cast<RankedTensorType>(output.getType()),
        from = dyn_cast<RankedTensorType>(input.getType());
   return to && from && to.getRank() == from.getRank() && to.getRank() > 1 &&
          isa<FloatType>(to.getElementType()) &&
-         to.getElementType() == from.getElementType() &&
-         isNextName(onnxir::getValueName(output), onnxir::getValueName(input));
+         to.getElementType() == from.getElementType();
+}
+
+/// Finds the input that is the output's state before a call, by their names:
+/// "state" and "stateN", "h" and "h_out".
+static Value findState(Value output, const llvm::StringMap<Value> &inputs) {
+  StringRef next = onnxir::getValueName(output);
+  for (StringRef ending : {"n", "next", "new", "out", "output"}) {
+    if (!next.ends_with_insensitive(ending))
+      continue;
+    // Any number of separators may be part of the input's name.
+    StringRef name = next.drop_back(ending.size());
+    for (size_t least = name.rtrim("_./-").size(); !name.empty();
+         name = name.drop_back()) {
+      Value input = inputs.lookup(name);
+      if (input && canBeFedBack(output, input))
+        return input;
+      if (name.size() == least)
+        break;
+    }
+  }
+  return {};
 }
 
 std::string findRecurrentState(ModuleOp module) {
@@ -68,10 +79,12 @@ std::string findRecurrentState(ModuleOp module) {
   });
   if (!found.empty())
     return found;
+  llvm::StringMap<Value> inputs;
+  for (BlockArgument input : graph.getBody().getArguments())
+    inputs[onnxir::getValueName(input)] = input;
   for (Value output : getYield(graph.getBody())->getOperands())
-    for (BlockArgument input : graph.getBody().getArguments())
-      if (isNextOf(output, input))
-        return "input '" + onnxir::getValueName(input).str() + "'";
+    if (Value input = findState(output, inputs))
+      return "input '" + onnxir::getValueName(input).str() + "'";
   return "";
 }
 
