@@ -135,7 +135,7 @@ BUCKET = {"bytes": 1000, "ready": 0.5}
     [
         (b"", "plan.json"),
         (b"[1]", "expected a plan with 'seconds', above 0"),
-        (b"[[[[1]]]]", "it is nested too deeply"),
+        (b"[[[[1]]]]", "it is nested more than 3 deep"),
         ({"seconds": 0, "buckets": [BUCKET]}, "'seconds', above 0"),
         ({"seconds": 1}, "expected a plan with 'buckets'"),
         ({"seconds": 1, "buckets": []}, "expected a plan with 'buckets'"),
