@@ -216,14 +216,23 @@ static int64_t guessElements(Operation *source, const ValueSizes &sizes) {
   return elements;
 }
 
+/// True if a node's result has as many elements as operand 0, whose rank is
+/// known: without a rank, the number is only a default.
+static bool keepsCount(Operation *source) {
+  if (!source || !source->getNumOperands() ||
+      !getOperatorTraits(source).has(SameCount))
+    return false;
+  TensorType type = getTensorType(source->getOperand(0).getType());
+  return !type || type.hasRank();
+}
+
 void ValueSizes::addValue(Value value, Operation *source,
                           const KnownTensors *known) {
   TensorType type = getTensorType(value.getType());
   if (!type || type.hasStaticShape())
     return;
   Size size;
-  if (source && source->getNumOperands() &&
-      getOperatorTraits(source).has(SameCount))
+  if (keepsCount(source))
     size.elements = getElements(source->getOperand(0));
   else
     size.elements = type.hasRank() ? 0 : defaultElements;
