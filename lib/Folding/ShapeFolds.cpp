@@ -78,7 +78,9 @@ EstimatedShape ShapeRules::ints(unsigned operand) const {
 EstimatedShape ShapeRules::axes(unsigned operand, int64_t rank) const {
   EstimatedShape found =
       node.has(operand) ? ints(operand) : EstimatedShape(node.getInts("axes"));
-  for (int64_t &axis : found ? *found : Shape()) {
+  if (!found)
+    return std::nullopt;
+  for (int64_t &axis : *found) {
     std::optional<int64_t> place = normalizeAxis(axis, rank);
     if (!place)
       return std::nullopt;
