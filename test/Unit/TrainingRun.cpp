@@ -161,6 +161,10 @@ void Tests::stopAndResume() {
   findings.expect(end == TrainingEnd::Stopped && (*first)->getStep() == 5 &&
                       (*first)->getCheckpointStep() == 5,
                   "expected a checkpoint of step 5");
+  // A trainer may write to the folder for as long as it exists.
+  findings.expectError(makeTrainer(options).takeError(), ErrorKind::BadInput,
+                       "is in use by process");
+  first->reset();
   findings.expectError(makeTrainer(options).takeError(), ErrorKind::BadInput,
                        "has checkpoints of another run");
   options.resume = true;
@@ -293,8 +297,8 @@ void Tests::tellErrors() {
     findings.expectError(
         Trainer::create(std::move(*model), data, {}).takeError(),
         ErrorKind::BadInput,
-        "rows.npz: missing: x (batches or rows of float[n,2]); the data have: "
-        "z, y");
+        "rows.npz: missing: x (batches or rows of float32[n,2]); the data "
+        "have: z, y; is 'z' meant to be 'x'?");
 }
 
 int main() {
