@@ -227,9 +227,9 @@ static int64_t countTaken(int64_t start, int64_t end, int64_t step,
   auto place = [&](int64_t at) {
     return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
   };
-  int64_t length = std::abs(place(end) - place(start));
-  return std::max<int64_t>(
-      1, int64_t(llvm::divideCeil(uint64_t(length), uint64_t(std::abs(step)))));
+  uint64_t length = uint64_t(std::abs(place(end) - place(start)));
+  uint64_t distance = step < 0 ? -uint64_t(step) : uint64_t(step);
+  return std::max<int64_t>(1, int64_t(llvm::divideCeil(length, distance)));
 }
 
 EstimatedShape ShapeRules::slice() const {
@@ -262,9 +262,9 @@ EstimatedShape ShapeRules::concatenate() const {
     return std::nullopt;
   for (unsigned operand = 1; operand < node.getNumOperands(); ++operand) {
     EstimatedShape other = dims(operand);
-    if (!other || other->size() != shape->size())
+    if (!other || other->size() != shape->size() ||
+        llvm::AddOverflow((*shape)[*axis], (*other)[*axis], (*shape)[*axis]))
       return std::nullopt;
-    (*shape)[*axis] += (*other)[*axis];
   }
   return shape;
 }
