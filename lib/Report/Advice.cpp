@@ -42,23 +42,21 @@ static bool canBeFedBack(Value output, Value input) {
          to.getElementType() == from.getElementType();
 }
 
+/// Characters between a name and an ending such as "out".
+static constexpr StringLiteral separators = "_./-";
+
 /// Finds the input that is the output's state before a call, by their names:
-/// "state" and "stateN", "h" and "h_out".
+/// "state" and "stateN", "h" and "h_out". `inputs` have names without
+/// separators at the end.
 static Value findState(Value output, const llvm::StringMap<Value> &inputs) {
   StringRef next = onnxir::getValueName(output);
   for (StringRef ending : {"n", "next", "new", "out", "output"}) {
-    if (!next.ends_with_insensitive(ending))
+    StringRef name = next;
+    if (!name.consume_back_insensitive(ending))
       continue;
-    // Any number of separators may be part of the input's name.
-    StringRef name = next.drop_back(ending.size());
-    for (size_t least = name.rtrim("_./-").size(); !name.empty();
-         name = name.drop_back()) {
-      Value input = inputs.lookup(name);
-      if (input && canBeFedBack(output, input))
-        return input;
-      if (name.size() == least)
-        break;
-    }
+    Value input = inputs.lookup(name.rtrim(separators));
+    if (input && canBeFedBack(output, input))
+      return input;
   }
   return {};
 }
@@ -81,7 +79,9 @@ std::string findRecurrentState(ModuleOp module) {
     return found;
   llvm::StringMap<Value> inputs;
   for (BlockArgument input : graph.getBody().getArguments())
-    inputs[onnxir::getValueName(input)] = input;
+    if (StringRef name = onnxir::getValueName(input).rtrim(separators);
+        !name.empty())
+      inputs.try_emplace(name, input);
   for (Value output : getYield(graph.getBody())->getOperands())
     if (Value input = findState(output, inputs))
       return "input '" + onnxir::getValueName(input).str() + "'";

@@ -135,6 +135,52 @@ def test_absurd_attribute(op, name, length, value, tmp_path):
             f"found {value}")
 
 
+# Three steps of a batch of 5 with 4 features, one direction, a state of 2.
+RECURRENT = {
+    "x": (3, 5, 4), "w": (1, 8, 4), "r": (1, 8, 2), "b": (1, 16),
+    "lengths": (5,), "h": (1, 5, 2), "c": (1, 5, 2), "p": (1, 6),
+}  # fmt: skip
+
+
+def make_lstm(shapes, **attributes):
+    weights = [
+        constant(np.ones(shape), name, np.int32 if name == "lengths" else np.float32)
+        for name, shape in shapes.items()
+    ]
+    node = helper.make_node(
+        "LSTM", list(shapes), ["y"], name="n", hidden_size=2, **attributes
+    )
+    return make([node], weights, inputs={"unused": [1]})
+
+
+@pytest.mark.parametrize(
+    "operand, shape, dim, other, found",
+    [
+        ("b", (2, 16), "0 of input #3", "0 of input #2", "2 and 1"),
+        ("lengths", (4,), "0 of input #4", "1 of input #0", "4 and 5"),
+        ("h", (19, 5, 2), "0 of input #5", "0 of input #2", "19 and 1"),
+        ("h", (1, 4, 2), "1 of input #5", "1 of input #0", "4 and 5"),
+        ("h", (1, 5, 3), "2 of input #5", "2 of input #2", "3 and 2"),
+        ("c", (19, 5, 2), "0 of input #6", "0 of input #2", "19 and 1"),
+        ("c", (1, 4, 2), "1 of input #6", "1 of input #0", "4 and 5"),
+        ("c", (1, 5, 3), "2 of input #6", "2 of input #2", "3 and 2"),
+        ("p", (1, 8), "1 of input #7", "2 of input #2 times 3", "8 and 2"),
+    ],
+)
+def test_recurrent_sizes(operand, shape, dim, other, found, tmp_path):
+    refused(
+        make_lstm({**RECURRENT, operand: shape}), tmp_path,
+        f"(LSTM-22): expected dimension {dim} to be dimension {other}, found {found}",
+    )  # fmt: skip
+
+
+def test_recurrent_layouts(tmp_path):
+    accepted(make_lstm(RECURRENT), tmp_path)
+    # Batches come first.
+    shapes = {**RECURRENT, "x": (5, 3, 4), "h": (5, 1, 2), "c": (5, 1, 2)}
+    accepted(make_lstm(shapes, layout=1), tmp_path)
+
+
 # Small numbers in the model that request sizes too large for any machine: they
 # are not computed.
 @pytest.mark.parametrize("size", [2**20, 2**40, 2**62, -(2**62)])
