@@ -43,6 +43,7 @@ private:
   std::string addAxis() const;
   std::string addClasses() const;
   std::string moveAxes() const;
+  std::string takeRows() const;
   std::string reshape() const;
 
   const ModelValue &input;
@@ -156,9 +157,25 @@ std::string FormAdvice::moveAxes() const {
   return "";
 }
 
+/// Advice for more rows than the model's fixed number.
+std::string FormAdvice::takeRows() const {
+  if (sizes.empty() || sizes.size() != input.sizes.size())
+    return "";
+  int64_t rows = input.sizes.front();
+  SmallVector<int64_t> taken(sizes);
+  taken.front() = rows;
+  if (rows < 1 || rows >= sizes.front() || !fits(taken))
+    return "";
+  return name + "[:" + std::to_string(rows) +
+         "] has the model's number of rows";
+}
+
 std::string FormAdvice::reshape() const {
   std::optional<int64_t> expected = getRow(input.sizes), found = getRow(sizes);
   if (!expected || expected != found || *expected == 0)
+    return "";
+  // The number of rows stays.
+  if (input.sizes.front() >= 0 && input.sizes.front() != sizes.front())
     return "";
   std::string call = name + ".reshape(-1";
   for (int64_t size : ArrayRef(input.sizes).drop_front())
@@ -169,7 +186,8 @@ std::string FormAdvice::reshape() const {
 std::string FormAdvice::find() const {
   for (auto rule :
        {&FormAdvice::dropAxis, &FormAdvice::addAxis, &FormAdvice::dropClasses,
-        &FormAdvice::addClasses, &FormAdvice::moveAxes, &FormAdvice::reshape})
+        &FormAdvice::addClasses, &FormAdvice::moveAxes, &FormAdvice::takeRows,
+        &FormAdvice::reshape})
     if (std::string text = (this->*rule)(); !text.empty())
       return text;
   return "";

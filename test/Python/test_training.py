@@ -186,6 +186,7 @@ def test_schedules(step_path):
     ({"x": numpy.full((ROWS, 4), 1e300)}, "with 1e+300 in row 0, column 0"),
     ({"x": numpy.ones((ROWS, 4)).astype(str)}, "TypeError"),
     ({"x": numpy.ones((ROWS, 2, 2), "float32")}, "x.reshape(-1, 4)"),
+    ({"x": numpy.ones((2 * ROWS, 4), "float32")}, "x[:8] has the model's number of rows"),
     ({"x": numpy.ones((ROWS, 4, 1), "float32")}, "x.squeeze(2)"),
     ({"x": numpy.ones((4, ROWS), "float32")}, "x.T"),
     ({"labels": numpy.full(ROWS, 0.5)}, 'labels.astype("int64") rounds'),
