@@ -20,7 +20,8 @@ namespace mp {
 
 using Bytes = llvm::SmallVector<char, 0>;
 
-/// -O3.
+/// -O2: -O3 adds loop unswitching and more inlining, which makes compiling
+/// 7 to 20 % longer and no step shorter.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine,
               llvm::PassInstrumentationCallbacks &callbacks);
 
