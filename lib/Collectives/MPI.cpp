@@ -215,10 +215,10 @@ template <typename Handle> Error MPICommunicator<Handle>::start() {
 //===----------------------------------------------------------------------===//
 
 /// Names a library to try first.
-static constexpr const char *libraryVariable = "MPOPT_MPI_LIBRARY";
+static constexpr const char *mpiVariable = "MPOPT_MPI_LIBRARY";
 
 static SmallVector<const char *> getNames(const Launch &launch) {
-  if (const char *given = std::getenv(libraryVariable); given && *given)
+  if (const char *given = std::getenv(mpiVariable); given && *given)
     return {given};
   if (launch.kind == Launch::OpenMPI)
     return {"libmpi.so.40", "libmpi_abi.so.1", "libmpi_abi.so.0"};
@@ -237,9 +237,8 @@ static Expected<void *> open(const Launch &launch, std::string &name) {
     }
     tried += (tried.empty() ? "" : ", ") + std::string(candidate);
   }
-  return createStringError("there is no MPI library (" + tried +
-                           "): " + dlerror() + "; " + libraryVariable +
-                           " may name one");
+  return createStringError("there is no MPI library (" + tried + "): " +
+                           dlerror() + "; " + mpiVariable + " may name one");
 }
 
 template <typename Handle>
@@ -291,7 +290,7 @@ Expected<std::unique_ptr<Communicator>> connect(const Launch &launch) {
                              " processes, " + (*made)->getLibrary() + " (" +
                              name + ") sees " + Twine((*made)->getSize()) +
                              ": launcher and library do not belong together; " +
-                             libraryVariable + " may name another library");
+                             mpiVariable + " may name another library");
   return made;
 }
 

@@ -23,14 +23,14 @@ namespace mp {
 //===----------------------------------------------------------------------===//
 
 /// Names a library to open instead.
-static constexpr const char *libraryVariable = "MPOPT_NCCL_LIBRARY";
+static constexpr const char *ncclVariable = "MPOPT_NCCL_LIBRARY";
 
 /// Opens the first library that is found. Packages of Python's index install
 /// their libraries next to each other: mp_opt/bin/mp-run,
 /// nvidia/nccl/lib/libnccl.so.2.
 static void *openLibrary(std::string &name) {
   constexpr const char *usual = "libnccl.so.2";
-  const char *given = std::getenv(libraryVariable);
+  const char *given = std::getenv(ncclVariable);
   name = given && *given ? given : usual;
   // The library is never closed, since it has its own threads.
   void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -54,7 +54,7 @@ Expected<const mp_nccl *> openNCCL() {
   std::string name;
   void *library = openLibrary(name);
   if (!library)
-    return createStringError(Twine(dlerror()) + "; " + libraryVariable +
+    return createStringError(Twine(dlerror()) + "; " + ncclVariable +
                              " may name one");
 #define MP_NCCL_FUNCTION(NAME, PARAMETERS)                                     \
   found.NAME = reinterpret_cast<decltype(found.NAME)>(dlsym(library, #NAME));  \

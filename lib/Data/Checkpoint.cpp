@@ -7,6 +7,8 @@
 
 #include "mp-opt/Data/Checkpoint.h"
 
+#include "Npy.h"
+
 #include "mp-opt/Support/Directory.h"
 #include "mp-opt/Support/FlatJSON.h"
 
@@ -31,10 +33,6 @@ static constexpr uint64_t maxManifest = 256 << 20;
 
 std::string getContentName(StringRef bytes) {
   return toHex(BLAKE3::hash(arrayRefFromStringRef(bytes)), /*LowerCase=*/true);
-}
-
-static StringRef getBytes(const Tensor &tensor) {
-  return {static_cast<const char *>(tensor.getData()), tensor.getNumBytes()};
 }
 
 std::string CheckpointFolder::getFolder(uint64_t step) const {

@@ -25,7 +25,7 @@ namespace mp {
 
 static constexpr StringLiteral attributesKey = "__metadata__";
 /// The limit of the format's own reader.
-static constexpr uint64_t maxHeader = 100 * 1000 * 1000;
+static constexpr uint64_t maxTable = 100 * 1000 * 1000;
 /// The nesting of the format, and a little more.
 static constexpr unsigned maxDepth = 8;
 
@@ -158,7 +158,7 @@ parseSafetensors(const DataBuffer &file, DataAttributes *attributes) {
   if (text.size() < 8)
     return corrupt("it is cut short");
   uint64_t size = support::endian::read64le(text.data());
-  if (size > maxHeader || size > text.size() - 8)
+  if (size > maxTable || size > text.size() - 8)
     return corrupt("its header cannot have " + Twine(size) + " bytes");
   StringRef headerText = text.substr(8, size);
   Expected<json::Value> header = parseFlatJSON(headerText, maxDepth);

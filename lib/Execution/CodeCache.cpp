@@ -103,13 +103,13 @@ CodeCache::Key CodeCache::makeKey(const ModelContent &content,
 // Files
 //===----------------------------------------------------------------------===//
 
-static constexpr StringLiteral mark = "mp-code\n";
+static constexpr StringLiteral codeMark = "mp-code\n";
 /// The version of the file formats of this file and ProgramCode.
 static constexpr uint64_t version = 2;
 
 /// The head of a file, without its hash.
 static std::string makeHead(StringRef key, uint64_t size) {
-  std::string head = mark.str();
+  std::string head = codeMark.str();
   auto add = [&](uint64_t number) {
     char bytes[sizeof(number)];
     llvm::support::endian::write64le(bytes, number);

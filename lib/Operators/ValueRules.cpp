@@ -63,7 +63,7 @@ static constexpr Rule perDirection(StringLiteral op, int count) {
 }
 
 /// Sorted by operator.
-static constexpr Rule rows[] = {
+static constexpr Rule valueRows[] = {
     axis("ArgMax"),
     flag("ArgMax", "keepdims"),
     flag("ArgMax", "select_last_index"),
@@ -413,7 +413,7 @@ static constexpr bool isSorted(const Row (&table)[N]) {
   }
   return true;
 }
-static_assert(isSorted(rows) && isSorted(sizes) && isSorted(operandRows));
+static_assert(isSorted(valueRows) && isSorted(sizes) && isSorted(operandRows));
 
 template <typename Row>
 static ArrayRef<Row> findRows(ArrayRef<Row> table, StringRef op) {
@@ -426,7 +426,7 @@ static ArrayRef<Row> findRows(ArrayRef<Row> table, StringRef op) {
 }
 
 ArrayRef<ValueRule> getValueRules(StringRef op) {
-  return findRows(ArrayRef<ValueRule>(rows), op);
+  return findRows(ArrayRef<ValueRule>(valueRows), op);
 }
 
 ArrayRef<SizeRule> getSizeRules(StringRef op) {

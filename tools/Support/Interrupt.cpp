@@ -46,7 +46,7 @@ int Interrupt::get() const { return pending; }
 static constexpr int endings[] = {SIGINT, SIGTERM, SIGHUP};
 /// The previous action of each signal, which is run after the line is printed:
 /// LLVM removes temporary files.
-static struct sigaction before[std::size(endings)];
+static struct sigaction previousEndings[std::size(endings)];
 static llvm::StringRef lastLine;
 /// A terminal may show a line that has not ended.
 static bool endsLine;
@@ -57,7 +57,7 @@ static void sayAndEnd(int signal) {
   (void)!::write(STDERR_FILENO, lastLine.data(), lastLine.size());
   for (size_t i = 0; i < std::size(endings); ++i)
     if (endings[i] == signal)
-      ::sigaction(signal, &before[i], nullptr);
+      ::sigaction(signal, &previousEndings[i], nullptr);
   ::raise(signal);
 }
 
@@ -69,8 +69,8 @@ void sayInterrupts(llvm::StringRef line) {
   struct sigaction action = {};
   action.sa_handler = sayAndEnd;
   for (size_t i = 0; i < std::size(endings); ++i) {
-    ::sigaction(endings[i], nullptr, &before[i]);
-    if (before[i].sa_handler != SIG_IGN)
+    ::sigaction(endings[i], nullptr, &previousEndings[i]);
+    if (previousEndings[i].sa_handler != SIG_IGN)
       ::sigaction(endings[i], &action, nullptr);
   }
 }

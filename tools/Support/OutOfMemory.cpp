@@ -101,7 +101,7 @@ static void print(StringRef text) {
 }
 
 static constexpr int faults[] = {SIGSEGV, SIGBUS, SIGABRT, SIGTRAP, SIGILL};
-static struct sigaction before[std::size(faults)];
+static struct sigaction previousFaults[std::size(faults)];
 
 /// Other faults are left to LLVM's handler.
 static void handleFault(int signal) {
@@ -109,7 +109,7 @@ static void handleFault(int signal) {
     endWithoutMemory();
   for (size_t i = 0; i < std::size(faults); ++i)
     if (faults[i] == signal)
-      ::sigaction(signal, &before[i], nullptr);
+      ::sigaction(signal, &previousFaults[i], nullptr);
   ::raise(signal);
 }
 
@@ -132,7 +132,7 @@ void installFatalErrorHandlers(const char *program) {
   action.sa_flags = SA_ONSTACK;
   ::sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < std::size(faults); ++i)
-    ::sigaction(faults[i], &action, &before[i]);
+    ::sigaction(faults[i], &action, &previousFaults[i]);
 }
 
 } // namespace mp

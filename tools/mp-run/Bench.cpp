@@ -19,7 +19,7 @@ using namespace llvm;
 
 namespace mp {
 
-static constexpr StringLiteral help = R"(mp-run bench: measures a model
+static constexpr StringLiteral benchHelp = R"(mp-run bench: measures a model
 
 usage: mp-run bench MODEL [DATA | --random] [options]
 
@@ -123,7 +123,7 @@ int runBench(Arguments arguments, mlir::DialectRegistry &registry) {
   BenchmarkOptions calls;
   bool asJSON = false, inTurns = false;
   std::optional<std::string> sweep, trace;
-  Flags flags("mp-run bench", help);
+  Flags flags("mp-run bench", benchHelp);
   session.addTo(flags);
   flags.beginGroup("Measuring");
   flags.add("repeat", calls.repeat, "measured calls", 1);

@@ -16,7 +16,8 @@ using namespace llvm;
 
 namespace mp {
 
-static constexpr StringLiteral help = R"(mp-run compare: errors against float64
+static constexpr StringLiteral compareHelp =
+    R"(mp-run compare: errors against float64
 
 usage: mp-run compare A B [DATA] [options]
        mp-run compare MODEL --precision=bf16 [DATA] [options]
@@ -80,7 +81,7 @@ ReferenceComparisonOptions CompareFlags::getOptions() const {
 
 std::optional<int> CompareFlags::parse(Arguments arguments,
                                        mlir::DialectRegistry &registry) {
-  Flags flags("mp-run compare", help);
+  Flags flags("mp-run compare", compareHelp);
   model.addTo(flags);
   data.addTo(flags);
   flags.beginGroup("Comparison");

@@ -14,7 +14,7 @@ using namespace llvm;
 
 namespace mp {
 
-static constexpr StringLiteral help =
+static constexpr StringLiteral planHelp =
     R"(mp-run plan: the time of a distributed step on many ranks
 
 usage: mp-run plan STEP [DATA | --random] --ranks=N,N,... --network=NAME
@@ -85,7 +85,7 @@ int runPlan(Arguments arguments, mlir::DialectRegistry &registry) {
   std::string ranks = "8,64,1024", name;
   double jitter = 0.01;
   bool asJSON = false;
-  Flags flags("mp-run plan", help);
+  Flags flags("mp-run plan", planHelp);
   session.addTo(flags);
   flags.beginGroup("Scaling");
   flags.add("ranks", ranks, "numbers of ranks", "N,N,...");

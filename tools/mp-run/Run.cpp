@@ -17,7 +17,8 @@ using namespace llvm;
 
 namespace mp {
 
-static constexpr StringLiteral help = R"(mp-run run: computes a model's outputs
+static constexpr StringLiteral runHelp =
+    R"(mp-run run: computes a model's outputs
 
 usage: mp-run run MODEL [DATA] [-o OUTPUTS.npz] [options]
 
@@ -117,7 +118,7 @@ int runRun(Arguments arguments, mlir::DialectRegistry &registry) {
   std::optional<std::string> expected;
   bool isChecked = false, asJSON = false;
   Tolerance tolerance;
-  Flags flags("mp-run run", help);
+  Flags flags("mp-run run", runHelp);
   session.addTo(flags);
   addEvaluation(flags, session);
   flags.beginGroup("Outputs");

@@ -20,7 +20,7 @@ using namespace llvm;
 
 namespace mp {
 
-static constexpr StringLiteral help = R"(mp-run show: the tensors in a file
+static constexpr StringLiteral showHelp = R"(mp-run show: the tensors in a file
 
 usage: mp-run show FILE [--json]
 
@@ -49,7 +49,7 @@ static void print(const Checkpoint &checkpoint, raw_ostream &os) {
 }
 
 int runShow(Arguments arguments, mlir::DialectRegistry &) {
-  Flags flags("mp-run show", help);
+  Flags flags("mp-run show", showHelp);
   std::vector<std::string> files;
   bool asJSON = false;
   flags.beginGroup("Options");

@@ -22,7 +22,7 @@ using namespace llvm;
 
 namespace mp {
 
-static constexpr StringLiteral help =
+static constexpr StringLiteral trainHelp =
     R"(mp-run train: trains with a step that mp-opt --train has made
 
 usage: mp-run train STEP --data=FILE [--epochs=N | --steps=N] [options]
@@ -146,7 +146,7 @@ void TrainFlags::addTo(Flags &flags) {
 
 std::optional<int> TrainFlags::parse(Arguments arguments,
                                      mlir::DialectRegistry &registry) {
-  Flags flags("mp-run train", help);
+  Flags flags("mp-run train", trainHelp);
   addTo(flags);
   if (std::optional<int> code = flags.parse(arguments, files))
     return code;

@@ -138,7 +138,7 @@ static LogicalResult quickGelu(NodeDecomposition &op) {
   return success();
 }
 
-static constexpr Decomposition table[] = {
+static constexpr Decomposition activationDecompositions[] = {
     {"com.microsoft.BiasFastGeluGrad_dX", fastGeluGrad},
     {"com.microsoft.BiasGelu", gelu},
     {"com.microsoft.BiasGeluGrad_dX", geluGrad},
@@ -153,6 +153,8 @@ static constexpr Decomposition table[] = {
     {"com.microsoft.SigmoidGrad", sigmoidGrad},
     {"com.microsoft.TanhGrad", tanhGrad}};
 
-ArrayRef<Decomposition> getActivationDecompositions() { return table; }
+ArrayRef<Decomposition> getActivationDecompositions() {
+  return activationDecompositions;
+}
 
 } // namespace mp

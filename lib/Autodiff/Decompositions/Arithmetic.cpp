@@ -156,7 +156,7 @@ static LogicalResult fusedMatMul(NodeDecomposition &op) {
   return success();
 }
 
-static constexpr Decomposition table[] = {
+static constexpr Decomposition arithmeticDecompositions[] = {
     {"com.microsoft.DivGrad", divGrad},
     {"com.microsoft.FusedMatMul", fusedMatMul, /*isContraction=*/true},
     {"com.microsoft.LogSoftmaxGrad", logSoftmaxGrad},
@@ -168,6 +168,8 @@ static constexpr Decomposition table[] = {
     {"com.microsoft.SoftmaxGrad_13", softmaxGrad},
     {"com.microsoft.TransposeMatMul", fusedMatMul, /*isContraction=*/true}};
 
-ArrayRef<Decomposition> getArithmeticDecompositions() { return table; }
+ArrayRef<Decomposition> getArithmeticDecompositions() {
+  return arithmeticDecompositions;
+}
 
 } // namespace mp

@@ -148,7 +148,7 @@ static LogicalResult all(NodeDecomposition &op) {
   return success();
 }
 
-static constexpr Decomposition table[] = {
+static constexpr Decomposition bookkeepingDecompositions[] = {
     {"com.microsoft.All", all},
     {"com.microsoft.ConcatTraining", concatTraining},
     {"com.microsoft.Group", group},
@@ -159,6 +159,8 @@ static constexpr Decomposition table[] = {
     {"com.microsoft.View", view},
     {"com.microsoft.ZeroGradient", zeroGradient}};
 
-ArrayRef<Decomposition> getBookkeepingDecompositions() { return table; }
+ArrayRef<Decomposition> getBookkeepingDecompositions() {
+  return bookkeepingDecompositions;
+}
 
 } // namespace mp

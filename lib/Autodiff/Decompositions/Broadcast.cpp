@@ -53,10 +53,12 @@ static LogicalResult reduceSumTraining(NodeDecomposition &op) {
   return success();
 }
 
-static constexpr Decomposition table[] = {
+static constexpr Decomposition broadcastDecompositions[] = {
     {"com.microsoft.BroadcastGradientArgs", broadcastGradientArgs},
     {"com.microsoft.ReduceSumTraining", reduceSumTraining}};
 
-ArrayRef<Decomposition> getBroadcastDecompositions() { return table; }
+ArrayRef<Decomposition> getBroadcastDecompositions() {
+  return broadcastDecompositions;
+}
 
 } // namespace mp

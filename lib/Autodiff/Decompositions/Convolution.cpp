@@ -35,12 +35,14 @@ static LogicalResult convTransposeGrad(NodeDecomposition &op) {
   return decomposeConv(op, /*isTransposed=*/true);
 }
 
-static constexpr Decomposition table[] = {
+static constexpr Decomposition convolutionDecompositions[] = {
     {"ConvGrad", convGrad, /*isContraction=*/true},
     {"com.microsoft.ConvGrad", convGrad, /*isContraction=*/true},
     {"com.microsoft.ConvTransposeGrad", convTransposeGrad,
      /*isContraction=*/true}};
 
-ArrayRef<Decomposition> getConvolutionDecompositions() { return table; }
+ArrayRef<Decomposition> getConvolutionDecompositions() {
+  return convolutionDecompositions;
+}
 
 } // namespace mp

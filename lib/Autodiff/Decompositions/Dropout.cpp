@@ -54,10 +54,12 @@ static LogicalResult bitmaskDropoutGrad(NodeDecomposition &op) {
   return success();
 }
 
-static constexpr Decomposition table[] = {
+static constexpr Decomposition dropoutDecompositions[] = {
     {"com.microsoft.BitmaskDropoutGrad", bitmaskDropoutGrad},
     {"com.microsoft.DropoutGrad", dropoutGrad}};
 
-ArrayRef<Decomposition> getDropoutDecompositions() { return table; }
+ArrayRef<Decomposition> getDropoutDecompositions() {
+  return dropoutDecompositions;
+}
 
 } // namespace mp

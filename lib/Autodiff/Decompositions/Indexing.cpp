@@ -239,12 +239,14 @@ static LogicalResult sliceGrad(NodeDecomposition &op) {
   return success();
 }
 
-static constexpr Decomposition table[] = {
+static constexpr Decomposition indexingDecompositions[] = {
     {"com.microsoft.GatherElementsGrad", gatherElementsGrad},
     {"com.microsoft.GatherGrad", gatherGrad},
     {"com.microsoft.GatherNDGrad", gatherNDGrad},
     {"com.microsoft.SliceGrad", sliceGrad}};
 
-ArrayRef<Decomposition> getIndexingDecompositions() { return table; }
+ArrayRef<Decomposition> getIndexingDecompositions() {
+  return indexingDecompositions;
+}
 
 } // namespace mp

@@ -110,7 +110,7 @@ static LogicalResult probabilityGrad(NodeDecomposition &op) {
   return success();
 }
 
-static constexpr Decomposition table[] = {
+static constexpr Decomposition lossDecompositions[] = {
     {"SparseSoftmaxCrossEntropy", sparseLoss},
     {"SparseSoftmaxCrossEntropyGrad", sparseGrad},
     {"com.microsoft.SoftmaxCrossEntropy", probabilityLoss},
@@ -121,6 +121,6 @@ static constexpr Decomposition table[] = {
     {"com.microsoft.SparseSoftmaxCrossEntropy", sparseLoss},
     {"com.microsoft.SparseSoftmaxCrossEntropyGrad", sparseGrad}};
 
-ArrayRef<Decomposition> getLossDecompositions() { return table; }
+ArrayRef<Decomposition> getLossDecompositions() { return lossDecompositions; }
 
 } // namespace mp

@@ -157,7 +157,7 @@ static LogicalResult invertibleLayerNormGrad(NodeDecomposition &op) {
   return finishLayerNorm(op, norm, op.b.castLike(op.in(0), y), op.in(2), axis);
 }
 
-static constexpr Decomposition table[] = {
+static constexpr Decomposition normalizationDecompositions[] = {
     {"com.microsoft.BatchNormInternal", batchNormInternal},
     {"com.microsoft.BatchNormalizationGrad", batchNormGrad},
     {"com.microsoft.InvertibleLayerNormalizationGrad", invertibleLayerNormGrad},
@@ -165,6 +165,8 @@ static constexpr Decomposition table[] = {
     {"com.microsoft.SimplifiedLayerNormalizationGrad",
      simplifiedLayerNormGrad}};
 
-ArrayRef<Decomposition> getNormalizationDecompositions() { return table; }
+ArrayRef<Decomposition> getNormalizationDecompositions() {
+  return normalizationDecompositions;
+}
 
 } // namespace mp

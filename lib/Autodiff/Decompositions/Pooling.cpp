@@ -63,12 +63,14 @@ static LogicalResult averagePoolGrad(NodeDecomposition &op) {
   return success();
 }
 
-static constexpr Decomposition table[] = {
+static constexpr Decomposition poolingDecompositions[] = {
     {"AveragePoolGrad", averagePoolGrad},
     {"MaxPoolGrad", maxPoolGrad},
     {"com.microsoft.AveragePoolGrad", averagePoolGrad},
     {"com.microsoft.MaxPoolGrad", maxPoolGrad}};
 
-ArrayRef<Decomposition> getPoolingDecompositions() { return table; }
+ArrayRef<Decomposition> getPoolingDecompositions() {
+  return poolingDecompositions;
+}
 
 } // namespace mp

@@ -336,18 +336,20 @@ static LogicalResult gruTraining(NodeDecomposition &op) {
   return RecurrentNode(op, getGRU(), {0, 1, -1, -1, 2}).run();
 }
 
-static constexpr Decomposition table[] = {
+static constexpr Decomposition recurrentDecompositions[] = {
     {"GRU", gru, true},
     {"LSTM", lstm, true},
     {"RNN", rnn, true},
     {"com.microsoft.GRUTraining", gruTraining, true},
     {"com.microsoft.LSTMTraining", lstmTraining, true}};
 
-ArrayRef<Decomposition> getRecurrentDecompositions() { return table; }
+ArrayRef<Decomposition> getRecurrentDecompositions() {
+  return recurrentDecompositions;
+}
 
 bool isRecurrent(Operation *node) {
   return isNode(node) && getDomain(node).empty() &&
-         llvm::any_of(table, [&](const Decomposition &entry) {
+         llvm::any_of(recurrentDecompositions, [&](const Decomposition &entry) {
            return entry.op == getOpType(node);
          });
 }

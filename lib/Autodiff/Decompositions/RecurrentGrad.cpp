@@ -331,10 +331,12 @@ static LogicalResult gruGrad(NodeDecomposition &op) {
   return RecurrentGrad(op, 3).run();
 }
 
-static constexpr Decomposition table[] = {
+static constexpr Decomposition recurrentGradDecompositions[] = {
     {"com.microsoft.GRUGrad", gruGrad, true},
     {"com.microsoft.LSTMGrad", lstmGrad, true}};
 
-ArrayRef<Decomposition> getRecurrentGradDecompositions() { return table; }
+ArrayRef<Decomposition> getRecurrentGradDecompositions() {
+  return recurrentGradDecompositions;
+}
 
 } // namespace mp

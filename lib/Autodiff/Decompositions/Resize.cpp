@@ -24,9 +24,11 @@ static LogicalResult resizeGrad(NodeDecomposition &op) {
   return success();
 }
 
-static constexpr Decomposition table[] = {
+static constexpr Decomposition resizeDecompositions[] = {
     {"com.microsoft.ResizeGrad", resizeGrad}};
 
-ArrayRef<Decomposition> getResizeDecompositions() { return table; }
+ArrayRef<Decomposition> getResizeDecompositions() {
+  return resizeDecompositions;
+}
 
 } // namespace mp

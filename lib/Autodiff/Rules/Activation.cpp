@@ -190,7 +190,7 @@ static LogicalResult fastGeluRule(NodeAdjoint &op) {
                    : byOp(op, "FastGeluGrad", op.in(0));
 }
 
-static constexpr GradientRule rules[] = {
+static constexpr GradientRule activationGradients[] = {
     {"Celu", celuRule},
     {"Elu", eluRule},
     {"Gelu", geluRule},
@@ -213,6 +213,6 @@ static constexpr GradientRule rules[] = {
     {"com.microsoft.Gelu", geluRule},
     {"com.microsoft.QuickGelu", quickGeluRule}};
 
-ArrayRef<GradientRule> getActivationGradients() { return rules; }
+ArrayRef<GradientRule> getActivationGradients() { return activationGradients; }
 
 } // namespace mp

@@ -163,11 +163,13 @@ static LogicalResult fusedMatMulRule(NodeAdjoint &op) {
   return success();
 }
 
-static constexpr GradientRule rules[] = {
+static constexpr GradientRule contractionGradients[] = {
     {"Gemm", gemmRule},
     {"MatMul", matMulRule},
     {"com.microsoft.FusedMatMul", fusedMatMulRule}};
 
-ArrayRef<GradientRule> getContractionGradients() { return rules; }
+ArrayRef<GradientRule> getContractionGradients() {
+  return contractionGradients;
+}
 
 } // namespace mp

@@ -65,8 +65,10 @@ static LogicalResult ifRule(NodeAdjoint &op) {
   return success();
 }
 
-static constexpr GradientRule rules[] = {{"If", ifRule}};
+static constexpr GradientRule controlFlowGradients[] = {{"If", ifRule}};
 
-ArrayRef<GradientRule> getControlFlowGradients() { return rules; }
+ArrayRef<GradientRule> getControlFlowGradients() {
+  return controlFlowGradients;
+}
 
 } // namespace mp

@@ -69,9 +69,11 @@ static LogicalResult convTransposeRule(NodeAdjoint &op) {
   return convolve(op, /*isTransposed=*/true);
 }
 
-static constexpr GradientRule rules[] = {{"Conv", convRule},
-                                         {"ConvTranspose", convTransposeRule}};
+static constexpr GradientRule convolutionGradients[] = {
+    {"Conv", convRule}, {"ConvTranspose", convTransposeRule}};
 
-ArrayRef<GradientRule> getConvolutionGradients() { return rules; }
+ArrayRef<GradientRule> getConvolutionGradients() {
+  return convolutionGradients;
+}
 
 } // namespace mp

@@ -189,7 +189,7 @@ static LogicalResult triluRule(NodeAdjoint &op) {
   return success();
 }
 
-static constexpr GradientRule rules[] = {
+static constexpr GradientRule dataMovementGradients[] = {
     {"CenterCropPad", centerCropPadRule},
     {"Concat", concatRule},
     {"DepthToSpace", depthToSpaceRule},
@@ -206,6 +206,8 @@ static constexpr GradientRule rules[] = {
     {"Trilu", triluRule},
     {"Unsqueeze", unsqueezeRule}};
 
-ArrayRef<GradientRule> getDataMovementGradients() { return rules; }
+ArrayRef<GradientRule> getDataMovementGradients() {
+  return dataMovementGradients;
+}
 
 } // namespace mp

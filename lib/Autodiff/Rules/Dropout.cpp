@@ -57,11 +57,11 @@ static LogicalResult bitmaskDropoutRule(NodeAdjoint &op) {
   return success();
 }
 
-static constexpr GradientRule rules[] = {
+static constexpr GradientRule dropoutGradients[] = {
     {"Dropout", dropoutRule},
     {"com.microsoft.BiasDropout", biasDropoutRule},
     {"com.microsoft.BitmaskDropout", bitmaskDropoutRule}};
 
-ArrayRef<GradientRule> getDropoutGradients() { return rules; }
+ArrayRef<GradientRule> getDropoutGradients() { return dropoutGradients; }
 
 } // namespace mp

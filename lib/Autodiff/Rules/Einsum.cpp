@@ -283,8 +283,8 @@ static LogicalResult einsumRule(NodeAdjoint &op) {
   return success();
 }
 
-static constexpr GradientRule rules[] = {{"Einsum", einsumRule}};
+static constexpr GradientRule einsumGradients[] = {{"Einsum", einsumRule}};
 
-ArrayRef<GradientRule> getEinsumGradients() { return rules; }
+ArrayRef<GradientRule> getEinsumGradients() { return einsumGradients; }
 
 } // namespace mp

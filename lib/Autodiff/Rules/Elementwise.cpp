@@ -224,32 +224,35 @@ static LogicalResult rangeRule(NodeAdjoint &op) {
   return success();
 }
 
-static constexpr GradientRule rules[] = {{"Add", addRule},
-                                         {"Bernoulli", nullptr},
-                                         {"Cast", castRule},
-                                         {"CastLike", castRule},
-                                         {"Ceil", nullptr},
-                                         {"Clip", clipRule},
-                                         {"Div", divRule},
-                                         {"EyeLike", nullptr},
-                                         {"Floor", nullptr},
-                                         {"Hardmax", nullptr},
-                                         {"Identity", identityRule},
-                                         {"Max", extremumRule},
-                                         {"Mean", meanRule},
-                                         {"Min", extremumRule},
-                                         {"Mod", modRule},
-                                         {"Mul", mulRule},
-                                         {"Pow", powRule},
-                                         {"RandomNormalLike", nullptr},
-                                         {"RandomUniformLike", nullptr},
-                                         {"Range", rangeRule},
-                                         {"Round", nullptr},
-                                         {"Sign", nullptr},
-                                         {"Sub", subRule},
-                                         {"Sum", sumRule},
-                                         {"Where", whereRule}};
+static constexpr GradientRule elementwiseGradients[] = {
+    {"Add", addRule},
+    {"Bernoulli", nullptr},
+    {"Cast", castRule},
+    {"CastLike", castRule},
+    {"Ceil", nullptr},
+    {"Clip", clipRule},
+    {"Div", divRule},
+    {"EyeLike", nullptr},
+    {"Floor", nullptr},
+    {"Hardmax", nullptr},
+    {"Identity", identityRule},
+    {"Max", extremumRule},
+    {"Mean", meanRule},
+    {"Min", extremumRule},
+    {"Mod", modRule},
+    {"Mul", mulRule},
+    {"Pow", powRule},
+    {"RandomNormalLike", nullptr},
+    {"RandomUniformLike", nullptr},
+    {"Range", rangeRule},
+    {"Round", nullptr},
+    {"Sign", nullptr},
+    {"Sub", subRule},
+    {"Sum", sumRule},
+    {"Where", whereRule}};
 
-ArrayRef<GradientRule> getElementwiseGradients() { return rules; }
+ArrayRef<GradientRule> getElementwiseGradients() {
+  return elementwiseGradients;
+}
 
 } // namespace mp

@@ -174,8 +174,9 @@ static LogicalResult stftRule(NodeAdjoint &op) {
   return success();
 }
 
-static constexpr GradientRule rules[] = {{"DFT", dftRule}, {"STFT", stftRule}};
+static constexpr GradientRule fourierGradients[] = {{"DFT", dftRule},
+                                                    {"STFT", stftRule}};
 
-ArrayRef<GradientRule> getFourierGradients() { return rules; }
+ArrayRef<GradientRule> getFourierGradients() { return fourierGradients; }
 
 } // namespace mp

@@ -105,7 +105,7 @@ static LogicalResult tanRule(NodeAdjoint &op) {
   return times(op, onePlusSquare(op, op.out()));
 }
 
-static constexpr GradientRule rules[] = {
+static constexpr GradientRule functionGradients[] = {
     {"Abs", absRule},     {"Acos", acosRule},
     {"Acosh", acoshRule}, {"Asin", asinRule},
     {"Asinh", asinhRule}, {"Atan", atanRule},
@@ -116,6 +116,6 @@ static constexpr GradientRule rules[] = {
     {"Sin", sinRule},     {"Sinh", sinhRule},
     {"Sqrt", sqrtRule},   {"Tan", tanRule}};
 
-ArrayRef<GradientRule> getFunctionGradients() { return rules; }
+ArrayRef<GradientRule> getFunctionGradients() { return functionGradients; }
 
 } // namespace mp

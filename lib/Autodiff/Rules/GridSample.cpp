@@ -383,9 +383,9 @@ static LogicalResult affineGridRule(NodeAdjoint &op) {
   return success();
 }
 
-static constexpr GradientRule rules[] = {{"AffineGrid", affineGridRule},
-                                         {"GridSample", gridSampleRule}};
+static constexpr GradientRule gridSampleGradients[] = {
+    {"AffineGrid", affineGridRule}, {"GridSample", gridSampleRule}};
 
-ArrayRef<GradientRule> getGridSampleGradients() { return rules; }
+ArrayRef<GradientRule> getGridSampleGradients() { return gridSampleGradients; }
 
 } // namespace mp

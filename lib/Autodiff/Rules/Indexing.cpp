@@ -212,7 +212,7 @@ static LogicalResult oneHotRule(NodeAdjoint &op) {
   return success();
 }
 
-static constexpr GradientRule rules[] = {
+static constexpr GradientRule indexingGradients[] = {
     {"Compress", compressRule},
     {"Gather", gatherRule},
     {"GatherElements", gatherElementsRule},
@@ -221,6 +221,6 @@ static constexpr GradientRule rules[] = {
     {"ScatterElements", scatterElementsRule},
     {"ScatterND", scatterNDRule}};
 
-ArrayRef<GradientRule> getIndexingGradients() { return rules; }
+ArrayRef<GradientRule> getIndexingGradients() { return indexingGradients; }
 
 } // namespace mp

@@ -321,9 +321,9 @@ static LogicalResult loopRule(NodeAdjoint &op) {
   return LoopAdjoint(op).run();
 }
 
-static constexpr GradientRule rules[] = {{"Loop", loopRule},
-                                         {"Scan", scanRule}};
+static constexpr GradientRule iterationGradients[] = {{"Loop", loopRule},
+                                                      {"Scan", scanRule}};
 
-ArrayRef<GradientRule> getIterationGradients() { return rules; }
+ArrayRef<GradientRule> getIterationGradients() { return iterationGradients; }
 
 } // namespace mp

@@ -38,7 +38,7 @@ static std::optional<LayerNorm> readLayerNorm(NodeAdjoint &op) {
                    op.getFloat("epsilon")};
 }
 
-static LogicalResult failOnRank(NodeAdjoint &op) {
+static LogicalResult failOnAxis(NodeAdjoint &op) {
   return op.fail("expected an operand of known rank, and an axis of it");
 }
 
@@ -126,7 +126,7 @@ static void addStatisticsGradients(NodeAdjoint &op, Normalization &norm) {
 static LogicalResult layerNormRule(NodeAdjoint &op) {
   auto layer = readLayerNorm(op);
   if (!layer)
-    return failOnRank(op);
+    return failOnAxis(op);
   Value statistics[] = {op.grad(1), op.grad(2)};
   Normalization norm = findStatistics(op, *layer);
   if (statistics[0] || statistics[1])
@@ -160,7 +160,7 @@ static LogicalResult layerNormRule(NodeAdjoint &op) {
 static LogicalResult rmsNormRule(NodeAdjoint &op) {
   auto layer = readLayerNorm(op);
   if (!layer)
-    return failOnRank(op);
+    return failOnAxis(op);
   Normalization norm = normalize(op.b, widen(op.b, op.in(0)), layer->axes,
                                  layer->epsilon, /*subtractsMean=*/false);
   if (!isWhole(op, op.in(1), *layer)) {
@@ -178,11 +178,11 @@ static LogicalResult rmsNormRule(NodeAdjoint &op) {
   return success();
 }
 
-static constexpr GradientRule rules[] = {
+static constexpr GradientRule layerNormGradients[] = {
     {"LayerNormalization", layerNormRule},
     {"RMSNormalization", rmsNormRule},
     {"SimplifiedLayerNormalization", rmsNormRule}};
 
-ArrayRef<GradientRule> getLayerNormGradients() { return rules; }
+ArrayRef<GradientRule> getLayerNormGradients() { return layerNormGradients; }
 
 } // namespace mp

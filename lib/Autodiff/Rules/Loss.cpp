@@ -14,7 +14,7 @@ using namespace mp::onnxir;
 namespace mp {
 
 /// Copies reduction and ignore_index, which the gradient has too.
-static SmallVector<NamedAttribute> copyAttributes(NodeAdjoint &op) {
+static SmallVector<NamedAttribute> copyLossAttributes(NodeAdjoint &op) {
   SmallVector<NamedAttribute> attributes;
   for (StringRef name : {"reduction", "ignore_index"})
     if (Attribute value = op.getNode()->getAttr(name))
@@ -32,7 +32,7 @@ static LogicalResult crossEntropyRule(NodeAdjoint &op) {
   if (op.grad())
     op.set(0, op.b.create("com.microsoft.SoftmaxCrossEntropyLossGrad",
                           {op.grad(), logProb, op.in(1), op.in(2)},
-                          copyAttributes(op), op.in(0).getType()));
+                          copyLossAttributes(op), op.in(0).getType()));
   if (arriving) {
     Value sum = op.b.reduceSum(arriving, 1, /*keepDims=*/true);
     Value share = op.b.mul(op.b.create("Exp", {logProb}), sum);
@@ -55,10 +55,10 @@ static LogicalResult likelihoodRule(NodeAdjoint &op) {
   return success();
 }
 
-static constexpr GradientRule rules[] = {
+static constexpr GradientRule lossGradients[] = {
     {"NegativeLogLikelihoodLoss", likelihoodRule},
     {"SoftmaxCrossEntropyLoss", crossEntropyRule}};
 
-ArrayRef<GradientRule> getLossGradients() { return rules; }
+ArrayRef<GradientRule> getLossGradients() { return lossGradients; }
 
 } // namespace mp

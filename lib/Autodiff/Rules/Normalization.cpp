@@ -230,7 +230,7 @@ static LogicalResult lrnRule(NodeAdjoint &op) {
   return success();
 }
 
-static constexpr GradientRule rules[] = {
+static constexpr GradientRule normalizationGradients[] = {
     {"BatchNormalization", batchNormRule},
     {"GroupNormalization", groupNormRule},
     {"InstanceNormalization", instanceNormRule},
@@ -238,6 +238,8 @@ static constexpr GradientRule rules[] = {
     {"LpNormalization", lpNormRule},
     {"MeanVarianceNormalization", meanVarianceRule}};
 
-ArrayRef<GradientRule> getNormalizationGradients() { return rules; }
+ArrayRef<GradientRule> getNormalizationGradients() {
+  return normalizationGradients;
+}
 
 } // namespace mp

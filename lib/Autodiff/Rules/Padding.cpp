@@ -110,9 +110,9 @@ static LogicalResult col2ImRule(NodeAdjoint &op) {
   return success();
 }
 
-static constexpr GradientRule rules[] = {{"Col2Im", col2ImRule},
-                                         {"Pad", padRule}};
+static constexpr GradientRule paddingGradients[] = {{"Col2Im", col2ImRule},
+                                                    {"Pad", padRule}};
 
-ArrayRef<GradientRule> getPaddingGradients() { return rules; }
+ArrayRef<GradientRule> getPaddingGradients() { return paddingGradients; }
 
 } // namespace mp

@@ -25,7 +25,7 @@ static bool hasKnownImage(Value value) {
          llvm::none_of(type.getShape().drop_front(2), ShapedType::isDynamic);
 }
 
-static SmallVector<NamedAttribute> copyAttributes(NodeAdjoint &op) {
+static SmallVector<NamedAttribute> copyPoolAttributes(NodeAdjoint &op) {
   SmallVector<NamedAttribute> attributes;
   for (NamedAttribute entry : op.getNode()->getDiscardableAttrs())
     if (!entry.getName().strref().contains('.'))
@@ -67,7 +67,7 @@ static LogicalResult maxPoolRule(NodeAdjoint &op) {
   if (hasKnownImage(op.in(0)) && !isColumnMajor &&
       !getTensorElementType(op.in(0).getType()).isBF16())
     op.set(0, op.b.create("com.microsoft.MaxPoolGrad", {op.grad(), indices},
-                          copyAttributes(op), op.in(0).getType()));
+                          copyPoolAttributes(op), op.in(0).getType()));
   else
     op.set(0, scatterToCells(op.b, op.grad(), indices, pool->image,
                              pool->windows, isColumnMajor));
@@ -82,7 +82,7 @@ static LogicalResult averagePoolRule(NodeAdjoint &op) {
   if (hasKnownImage(op.in(0)) &&
       !getTensorElementType(grad.getType()).isBF16()) {
     op.set(0, op.b.create("com.microsoft.AveragePoolGrad", {grad},
-                          copyAttributes(op), op.in(0).getType()));
+                          copyPoolAttributes(op), op.in(0).getType()));
     return success();
   }
   Value spread =
@@ -176,7 +176,7 @@ static LogicalResult maxUnpoolRule(NodeAdjoint &op) {
   return success();
 }
 
-static constexpr GradientRule rules[] = {
+static constexpr GradientRule poolingGradients[] = {
     {"AveragePool", averagePoolRule},
     {"GlobalAveragePool", globalAveragePoolRule},
     {"GlobalLpPool", globalLpPoolRule},
@@ -185,6 +185,6 @@ static constexpr GradientRule rules[] = {
     {"MaxPool", maxPoolRule},
     {"MaxUnpool", maxUnpoolRule}};
 
-ArrayRef<GradientRule> getPoolingGradients() { return rules; }
+ArrayRef<GradientRule> getPoolingGradients() { return poolingGradients; }
 
 } // namespace mp

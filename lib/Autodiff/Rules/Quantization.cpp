@@ -96,8 +96,11 @@ static LogicalResult dequantizeRule(NodeAdjoint &op) {
   return success();
 }
 
-static constexpr GradientRule rules[] = {{"DequantizeLinear", dequantizeRule}};
+static constexpr GradientRule quantizationGradients[] = {
+    {"DequantizeLinear", dequantizeRule}};
 
-ArrayRef<GradientRule> getQuantizationGradients() { return rules; }
+ArrayRef<GradientRule> getQuantizationGradients() {
+  return quantizationGradients;
+}
 
 } // namespace mp

@@ -200,7 +200,7 @@ static LogicalResult logSoftmaxRule(NodeAdjoint &op) {
   return success();
 }
 
-static constexpr GradientRule rules[] = {
+static constexpr GradientRule reductionGradients[] = {
     {"CumSum", cumSumRule},       {"LogSoftmax", logSoftmaxRule},
     {"ReduceL1", l1Rule},         {"ReduceL2", l2Rule},
     {"ReduceLogSum", logSumRule}, {"ReduceLogSumExp", logSumExpRule},
@@ -209,6 +209,6 @@ static constexpr GradientRule rules[] = {
     {"ReduceSum", sumRule},       {"ReduceSumSquare", sumSquareRule},
     {"Softmax", softmaxRule},     {"TopK", topKRule}};
 
-ArrayRef<GradientRule> getReductionGradients() { return rules; }
+ArrayRef<GradientRule> getReductionGradients() { return reductionGradients; }
 
 } // namespace mp

@@ -38,8 +38,8 @@ static LogicalResult resizeRule(NodeAdjoint &op) {
   return success();
 }
 
-static constexpr GradientRule rules[] = {{"Resize", resizeRule}};
+static constexpr GradientRule resizeGradients[] = {{"Resize", resizeRule}};
 
-ArrayRef<GradientRule> getResizeGradients() { return rules; }
+ArrayRef<GradientRule> getResizeGradients() { return resizeGradients; }
 
 } // namespace mp

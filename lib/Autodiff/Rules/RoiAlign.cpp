@@ -119,8 +119,9 @@ static LogicalResult roiAlignRule(NodeAdjoint &op) {
   return success();
 }
 
-static constexpr GradientRule rules[] = {{"RoiAlign", roiAlignRule}};
+static constexpr GradientRule roiAlignGradients[] = {
+    {"RoiAlign", roiAlignRule}};
 
-ArrayRef<GradientRule> getRoiAlignGradients() { return rules; }
+ArrayRef<GradientRule> getRoiAlignGradients() { return roiAlignGradients; }
 
 } // namespace mp

@@ -31,7 +31,7 @@ namespace mp {
 constexpr int64_t maxRecords = 2000;
 /// The points, or products, of an iteration that one block computes faster than
 /// kernels are launched.
-constexpr int64_t fewPoints = 1 << 17;
+constexpr int64_t fewPointsOfLoop = 1 << 17;
 
 namespace {
 /// The work of an iteration.
@@ -211,7 +211,7 @@ LogicalResult unrollLoops(ModuleOp module) {
     for (Operation &op : loop.getBody()->without_terminator())
       work.add(op);
     int64_t records = trips->getSExtValue() * work.records;
-    if (!work.isFlat || work.points < fewPoints || records > left)
+    if (!work.isFlat || work.points < fewPointsOfLoop || records > left)
       continue;
     left -= records;
     hoistTemporaries(loop);

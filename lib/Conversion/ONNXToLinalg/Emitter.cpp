@@ -150,7 +150,7 @@ Value Emitter::store(Value tensor, Type element, ValueRange indices,
                                   indices);
 }
 
-static SmallVector<utils::IteratorType> getParallel(unsigned count) {
+SmallVector<utils::IteratorType> getParallel(unsigned count) {
   return SmallVector<utils::IteratorType>(count, utils::IteratorType::parallel);
 }
 

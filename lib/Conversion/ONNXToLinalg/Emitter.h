@@ -216,6 +216,9 @@ private:
   llvm::DenseMap<mlir::Value, Sizes> known;
 };
 
+/// The iterators of a linalg op whose `count` loops are all parallel.
+llvm::SmallVector<mlir::utils::IteratorType> getParallel(unsigned count);
+
 } // namespace mp
 
 #endif // MPOPT_LIB_CONVERSION_EMITTER_H

@@ -251,10 +251,6 @@ TensorValue dropFlagged(Emitter &e, TensorValue tensor, ArrayRef<Value> flags,
   return e.reshape(tensor, to);
 }
 
-static SmallVector<utils::IteratorType> getParallel(unsigned count) {
-  return SmallVector<utils::IteratorType>(count, utils::IteratorType::parallel);
-}
-
 TensorValue generateFrom(Emitter &e, ArrayRef<Size> sizes, Type element,
                          TensorValue input, AffineMap map,
                          function_ref<Value(ValueRange, Value)> body) {

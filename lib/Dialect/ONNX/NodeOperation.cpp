@@ -187,7 +187,7 @@ RegisteredOperationName registerNodeOperation(Dialect &dialect, StringRef name,
   MLIRContext *context = dialect.getContext();
   RegisteredOperationName::insert(
       std::make_unique<NodeOperation>(StringAttr::get(context, name), &dialect,
-                                      typeID, detail::InterfaceMap()),
+                                      typeID, mlir::detail::InterfaceMap()),
       {});
   RegisteredOperationName registered =
       *RegisteredOperationName::lookup(name, context);

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HazardFinders.h"
+#include "SensitivityContext.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -37,16 +38,10 @@ static bool passesOn(const OperatorTraits &traits) {
   }
 }
 
-/// Values that are already 16 bit are followed too: a model that was converted
-/// before has the same guards.
-static bool isNarrowFloat(Value value) {
-  return isF32Tensor(value.getType()) || is16BitTensor(value.getType());
-}
-
 /// The least magnitude of a value that is tiny, never zero and of one sign; 0
 /// for other values.
 double GuardFinder::getTiny(Value value) {
-  if (!isNarrowFloat(value))
+  if (!isNarrowFloat(value.getType()))
     return 0;
   const Interval &range = ranges.get(value);
   if (range.lo > 0 && range.hi < limits.minNormal)
@@ -92,7 +87,7 @@ void GuardFinder::startTiny(Operation *node, Value guard, Value other) {
 }
 
 void GuardFinder::startGap(Operation *node, Value bound) {
-  if (!isNarrowFloat(bound))
+  if (!isNarrowFloat(bound.getType()))
     return;
   double gap = 1 - ranges.get(bound).hi;
   if (gap > 0 && gap <= limits.roundoffBelowOne)
@@ -116,7 +111,9 @@ void GuardFinder::startAttributes(Operation *node) {
 //===----------------------------------------------------------------------===//
 
 void GuardFinder::move(Operation *node, Value from) {
-  auto results = llvm::make_filter_range(node->getResults(), isNarrowFloat);
+  auto results = llvm::make_filter_range(node->getResults(), [](Value value) {
+    return isNarrowFloat(value.getType());
+  });
   if (auto peak = peaks.find(from); peak != peaks.end()) {
     auto copy = peak->second;
     for (Value to : results)
@@ -323,7 +320,8 @@ void GuardFinder::visit(Operation *node) {
       move(node, operand);
     return;
   }
-  if (node->getNumResults() != 1 || !isNarrowFloat(node->getResult(0)))
+  if (node->getNumResults() != 1 ||
+      !isNarrowFloat(node->getResult(0).getType()))
     return;
   follow(node, traits.math);
   start(node, traits.math);

@@ -46,7 +46,7 @@ bool holdsF32(Type type) {
   return element && element.isF32();
 }
 
-static bool isContainer(Type type) {
+static bool isListOrOptional(Type type) {
   return isa<SequenceType, OptionalType>(type);
 }
 
@@ -302,8 +302,8 @@ static FloatTypeVariables getCallVariables(CustomOp call, FunctionOp function) {
 }
 
 static bool hasContainers(Operation *op) {
-  return llvm::any_of(op->getOperandTypes(), isContainer) ||
-         llvm::any_of(op->getResultTypes(), isContainer);
+  return llvm::any_of(op->getOperandTypes(), isListOrOptional) ||
+         llvm::any_of(op->getResultTypes(), isListOrOptional);
 }
 
 bool joinsTypes(Operation *op) {

@@ -19,13 +19,13 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-/// A small function has at most this many users.
-static constexpr unsigned maxUsers = 8;
+/// Users beyond this number are not looked at.
+static constexpr unsigned maxUsersOfOp = 8;
 
 static SmallVector<Operation *> getUsers(Operation *op) {
   SmallVector<Operation *> users;
   for (Operation *user : op->getResult(0).getUsers()) {
-    if (users.size() == maxUsers)
+    if (users.size() == maxUsersOfOp)
       break;
     if (!llvm::is_contained(users, user))
       users.push_back(user);

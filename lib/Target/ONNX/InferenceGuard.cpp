@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace mp::onnxir;
 using Proto = ::onnx::AttributeProto;
-using Tensor = ::onnx::TensorProto;
+using TensorProto = ::onnx::TensorProto;
 
 namespace mp {
 
@@ -71,7 +71,7 @@ template <typename T> static bool areInRangeRaw(StringRef bytes) {
 
 /// True if the dimensions of `tensor` match its data: raw elements of `size`
 /// bytes, or `typed` entries.
-static bool hasItsData(const Tensor &tensor, size_t size, int typed) {
+static bool hasItsData(const TensorProto &tensor, size_t size, int typed) {
   uint64_t elements = 1;
   for (int64_t dim : tensor.dims()) {
     if (dim < 0 || (dim && elements > uint64_t(maxDimension) / uint64_t(dim)))
@@ -83,22 +83,22 @@ static bool hasItsData(const Tensor &tensor, size_t size, int typed) {
   return uint64_t(typed) == elements;
 }
 
-bool isSafeValue(const Tensor &value, const FormalParameter &parameter) {
+bool isSafeValue(const TensorProto &value, const FormalParameter &parameter) {
   if (value.dims_size() > maxRank || value.has_data_location() ||
       value.has_segment())
     return false;
   StringRef raw = value.raw_data();
   switch (value.data_type()) {
-  case Tensor::INT64:
+  case TensorProto::INT64:
     return hasItsData(value, 8, value.int64_data_size()) &&
            (isBound(parameter.name) ||
             (areInRange(value.int64_data()) && areInRangeRaw<int64_t>(raw)));
-  case Tensor::INT32:
+  case TensorProto::INT32:
     return hasItsData(value, 4, value.int32_data_size());
-  case Tensor::FLOAT:
+  case TensorProto::FLOAT:
     return hasItsData(value, 4, value.float_data_size()) &&
            areInRange(value.float_data()) && areInRangeRaw<float>(raw);
-  case Tensor::DOUBLE:
+  case TensorProto::DOUBLE:
     return hasItsData(value, 8, value.double_data_size()) &&
            areInRange(value.double_data()) && areInRangeRaw<double>(raw);
   default:

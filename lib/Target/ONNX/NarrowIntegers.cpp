@@ -24,16 +24,16 @@ using namespace mlir;
 
 namespace mp {
 
-using Proto = ::onnx::TensorProto;
+using TensorProto = ::onnx::TensorProto;
 
 /// The bits of an element; 0 for types that do not share bytes.
 static unsigned getNarrowWidth(int32_t type) {
   switch (type) {
-  case Proto::INT4:
-  case Proto::UINT4:
+  case TensorProto::INT4:
+  case TensorProto::UINT4:
     return 4;
-  case Proto::INT2:
-  case Proto::UINT2:
+  case TensorProto::INT2:
+  case TensorProto::UINT2:
     return 2;
   default:
     return 0;
@@ -51,7 +51,7 @@ static void unpack(StringRef bytes, unsigned width, bool isUnsigned,
 }
 
 /// The bytes of data that are stored in the model.
-static std::string getPacked(const Proto &tensor) {
+static std::string getPacked(const TensorProto &tensor) {
   if (tensor.has_raw_data())
     return tensor.raw_data();
   std::string bytes;
@@ -66,10 +66,10 @@ FailureOr<Tensor> unpackNarrowTensor(DictionaryAttr fields,
   unsigned width = kind ? getNarrowWidth(kind.getInt()) : 0;
   if (!width)
     return Tensor();
-  Proto tensor;
+  TensorProto tensor;
   if (failed(attrToProto(fields, tensor, emitError)))
     return failure();
-  if (tensor.data_location() == Proto::EXTERNAL)
+  if (tensor.data_location() == TensorProto::EXTERNAL)
     return emitError() << "integers of " << width
                        << " bits in another file cannot be compiled: expected "
                           "them in the model";
@@ -83,7 +83,7 @@ FailureOr<Tensor> unpackNarrowTensor(DictionaryAttr fields,
                        << count << " integers of " << width << " bits, found "
                        << packed.size();
   bool isUnsigned =
-      kind.getInt() == Proto::UINT4 || kind.getInt() == Proto::UINT2;
+      kind.getInt() == TensorProto::UINT4 || kind.getInt() == TensorProto::UINT2;
   SmallVector<int64_t> sizes(tensor.dims().begin(), tensor.dims().end());
   llvm::Expected<Tensor> result = Tensor::create(
       isUnsigned ? ElementKind::UInt8 : ElementKind::Int8, sizes);

@@ -25,7 +25,7 @@
 
 using namespace mlir;
 using namespace mp::onnxir;
-using Tensor = ::onnx::TensorProto;
+using TensorProto = ::onnx::TensorProto;
 
 namespace mp {
 
@@ -42,22 +42,22 @@ static constexpr StringLiteral externalKey = "external";
 /// Bytes per element for types with a plain MLIR form; 0 for others.
 static unsigned getPlainSize(int32_t dataType) {
   switch (dataType) {
-  case Tensor::UINT8:
-  case Tensor::INT8:
-  case Tensor::BOOL:
+  case TensorProto::UINT8:
+  case TensorProto::INT8:
+  case TensorProto::BOOL:
     return 1;
-  case Tensor::UINT16:
-  case Tensor::INT16:
-  case Tensor::FLOAT16:
-  case Tensor::BFLOAT16:
+  case TensorProto::UINT16:
+  case TensorProto::INT16:
+  case TensorProto::FLOAT16:
+  case TensorProto::BFLOAT16:
     return 2;
-  case Tensor::FLOAT:
-  case Tensor::INT32:
-  case Tensor::UINT32:
+  case TensorProto::FLOAT:
+  case TensorProto::INT32:
+  case TensorProto::UINT32:
     return 4;
-  case Tensor::DOUBLE:
-  case Tensor::INT64:
-  case Tensor::UINT64:
+  case TensorProto::DOUBLE:
+  case TensorProto::INT64:
+  case TensorProto::UINT64:
     return 8;
   default:
     return 0;
@@ -77,7 +77,7 @@ std::optional<StringRef> TensorSource::take(uint64_t token) {
 }
 
 bool TensorSource::restore(google::protobuf::Message &message) {
-  if (auto *tensor = dynamic_cast<Tensor *>(&message)) {
+  if (auto *tensor = dynamic_cast<TensorProto *>(&message)) {
     std::optional<uint64_t> token = getToken(*tensor);
     if (!token)
       return true;
@@ -129,55 +129,55 @@ static bool pack(const Values &values, std::string &to) {
 /// The number of the field that holds the elements of a type one by one.
 static int getTypedField(int32_t dataType) {
   switch (dataType) {
-  case Tensor::FLOAT:
-    return Tensor::kFloatDataFieldNumber;
-  case Tensor::DOUBLE:
-    return Tensor::kDoubleDataFieldNumber;
-  case Tensor::INT64:
-    return Tensor::kInt64DataFieldNumber;
-  case Tensor::UINT32:
-  case Tensor::UINT64:
-    return Tensor::kUint64DataFieldNumber;
+  case TensorProto::FLOAT:
+    return TensorProto::kFloatDataFieldNumber;
+  case TensorProto::DOUBLE:
+    return TensorProto::kDoubleDataFieldNumber;
+  case TensorProto::INT64:
+    return TensorProto::kInt64DataFieldNumber;
+  case TensorProto::UINT32:
+  case TensorProto::UINT64:
+    return TensorProto::kUint64DataFieldNumber;
   default:
-    return Tensor::kInt32DataFieldNumber;
+    return TensorProto::kInt32DataFieldNumber;
   }
 }
 
-std::optional<std::string> packTyped(const Tensor &tensor) {
+std::optional<std::string> packTyped(const TensorProto &tensor) {
   std::string bytes;
   bool ok = false;
   switch (tensor.data_type()) {
-  case Tensor::FLOAT:
+  case TensorProto::FLOAT:
     ok = pack<float>(tensor.float_data(), bytes);
     break;
-  case Tensor::DOUBLE:
+  case TensorProto::DOUBLE:
     ok = pack<double>(tensor.double_data(), bytes);
     break;
-  case Tensor::INT64:
+  case TensorProto::INT64:
     ok = pack<int64_t>(tensor.int64_data(), bytes);
     break;
-  case Tensor::INT32:
+  case TensorProto::INT32:
     ok = pack<int32_t>(tensor.int32_data(), bytes);
     break;
-  case Tensor::INT16:
+  case TensorProto::INT16:
     ok = pack<int16_t>(tensor.int32_data(), bytes);
     break;
-  case Tensor::INT8:
+  case TensorProto::INT8:
     ok = pack<int8_t>(tensor.int32_data(), bytes);
     break;
-  case Tensor::UINT16:
-  case Tensor::FLOAT16:
-  case Tensor::BFLOAT16:
+  case TensorProto::UINT16:
+  case TensorProto::FLOAT16:
+  case TensorProto::BFLOAT16:
     ok = pack<uint16_t>(tensor.int32_data(), bytes);
     break;
-  case Tensor::UINT8:
-  case Tensor::BOOL:
+  case TensorProto::UINT8:
+  case TensorProto::BOOL:
     ok = pack<uint8_t>(tensor.int32_data(), bytes);
     break;
-  case Tensor::UINT32:
+  case TensorProto::UINT32:
     ok = pack<uint32_t>(tensor.uint64_data(), bytes);
     break;
-  case Tensor::UINT64:
+  case TensorProto::UINT64:
     ok = pack<uint64_t>(tensor.uint64_data(), bytes);
     break;
   default:
@@ -196,30 +196,30 @@ static void unpack(ArrayRef<char> bytes, Add add) {
 }
 
 /// Unpacks raw bytes into the typed field: the inverse of packTyped.
-static void unpackTyped(ArrayRef<char> bytes, Tensor &tensor) {
+static void unpackTyped(ArrayRef<char> bytes, TensorProto &tensor) {
   auto addInt = [&](auto value) { tensor.add_int32_data(value); };
   auto addUInt64 = [&](auto value) { tensor.add_uint64_data(value); };
   switch (tensor.data_type()) {
-  case Tensor::FLOAT:
+  case TensorProto::FLOAT:
     return unpack<float>(bytes, [&](float v) { tensor.add_float_data(v); });
-  case Tensor::DOUBLE:
+  case TensorProto::DOUBLE:
     return unpack<double>(bytes, [&](double v) { tensor.add_double_data(v); });
-  case Tensor::INT64:
+  case TensorProto::INT64:
     return unpack<int64_t>(bytes, [&](int64_t v) { tensor.add_int64_data(v); });
-  case Tensor::INT32:
+  case TensorProto::INT32:
     return unpack<int32_t>(bytes, addInt);
-  case Tensor::INT16:
+  case TensorProto::INT16:
     return unpack<int16_t>(bytes, addInt);
-  case Tensor::INT8:
+  case TensorProto::INT8:
     return unpack<int8_t>(bytes, addInt);
-  case Tensor::UINT16:
-  case Tensor::FLOAT16:
-  case Tensor::BFLOAT16:
+  case TensorProto::UINT16:
+  case TensorProto::FLOAT16:
+  case TensorProto::BFLOAT16:
     return unpack<uint16_t>(bytes, addInt);
-  case Tensor::UINT8:
-  case Tensor::BOOL:
+  case TensorProto::UINT8:
+  case TensorProto::BOOL:
     return unpack<uint8_t>(bytes, addInt);
-  case Tensor::UINT32:
+  case TensorProto::UINT32:
     return unpack<uint32_t>(bytes, addUInt64);
   default:
     return unpack<uint64_t>(bytes, addUInt64);
@@ -235,8 +235,8 @@ namespace {
 /// Reads one tensor on import.
 class TensorReader {
 public:
-  TensorReader(MLIRContext *context, const Tensor &tensor, TensorSource &source,
-               EmitErrorFn emitError)
+  TensorReader(MLIRContext *context, const TensorProto &tensor,
+               TensorSource &source, EmitErrorFn emitError)
       : context(context), tensor(tensor), source(source), emitError(emitError) {
   }
 
@@ -249,7 +249,7 @@ private:
   TypedAttr makeValue();
 
   MLIRContext *context;
-  const Tensor &tensor;
+  const TensorProto &tensor;
   TensorSource &source;
   EmitErrorFn emitError;
 
@@ -285,14 +285,14 @@ LogicalResult TensorReader::readShape() {
 LogicalResult TensorReader::readData() {
   unsigned size = getPlainSize(tensor.data_type());
   bool isPlain = size && !tensor.has_segment();
-  if (tensor.data_location() == Tensor::EXTERNAL) {
+  if (tensor.data_location() == TensorProto::EXTERNAL) {
     // Data that are not loaded must nevertheless exist.
     auto external = source.getExternal().get(tensor);
     if (!external)
       return emitError() << llvm::toString(external.takeError());
     bytes = *external;
   }
-  bool isOutside = cutOut || tensor.data_location() == Tensor::EXTERNAL;
+  bool isOutside = cutOut || tensor.data_location() == TensorProto::EXTERNAL;
   auto checkData = [&] {
     return checkTensorData(tensor,
                            isOutside ? std::optional<uint64_t>(bytes.size())
@@ -301,7 +301,7 @@ LogicalResult TensorReader::readData() {
   };
   if (!isPlain)
     return checkData();
-  if (tensor.data_location() == Tensor::EXTERNAL) {
+  if (tensor.data_location() == TensorProto::EXTERNAL) {
     mapped = true;
     storage = externalKey;
   } else if (cutOut) {
@@ -324,14 +324,14 @@ LogicalResult TensorReader::readData() {
     return failure();
   plain = true;
   // Booleans are bits in MLIR; values other than 0 and 1 would be lost.
-  if (tensor.data_type() == Tensor::BOOL)
+  if (tensor.data_type() == TensorProto::BOOL)
     plain = llvm::all_of(bytes, [](char c) { return c == 0 || c == 1; });
   return success();
 }
 
 TypedAttr TensorReader::makeValue() {
   ArrayRef<char> data(bytes.data(), bytes.size());
-  if (tensor.data_type() == Tensor::BOOL) {
+  if (tensor.data_type() == TensorProto::BOOL) {
     SmallVector<bool> bits(data.begin(), data.end());
     return DenseElementsAttr::get(type, bits);
   }
@@ -362,20 +362,21 @@ FailureOr<TensorParts> TensorReader::read() {
     return failure();
   TensorParts parts;
   parts.type = type;
-  SmallVector<int> represented = {Tensor::kNameFieldNumber};
+  SmallVector<int> represented = {TensorProto::kNameFieldNumber};
   if (plain) {
     parts.value = makeValue();
     // A tensor may hold data in several fields, only one of which counts.
-    represented.append({Tensor::kDimsFieldNumber, Tensor::kDataTypeFieldNumber,
-                        storage == "raw" ? int(Tensor::kRawDataFieldNumber)
+    represented.append({TensorProto::kDimsFieldNumber,
+                        TensorProto::kDataTypeFieldNumber,
+                        storage == "raw" ? int(TensorProto::kRawDataFieldNumber)
                                          : getTypedField(tensor.data_type())});
     if (storage == externalKey)
-      represented.append(
-          {Tensor::kExternalDataFieldNumber, Tensor::kDataLocationFieldNumber});
+      represented.append({TensorProto::kExternalDataFieldNumber,
+                          TensorProto::kDataLocationFieldNumber});
   }
   DictionaryAttr fields;
   if (cutOut) {
-    Tensor copy = tensor;
+    TensorProto copy = tensor;
     clearToken(copy);
     if (!plain)
       copy.set_raw_data(cutOut->str());
@@ -393,7 +394,8 @@ FailureOr<TensorParts> TensorReader::read() {
   return parts;
 }
 
-FailureOr<TensorParts> convertTensor(MLIRContext *context, const Tensor &tensor,
+FailureOr<TensorParts> convertTensor(MLIRContext *context,
+                                     const TensorProto &tensor,
                                      TensorSource &source,
                                      EmitErrorFn emitError) {
   return TensorReader(context, tensor, source, emitError).read();
@@ -465,7 +467,7 @@ FailureOr<TensorData> getTensorData(TypedAttr value, EmitErrorFn emitError) {
 }
 
 LogicalResult convertTensor(TypedAttr value, Type type, DictionaryAttr fields,
-                            TensorSink &sink, Tensor &tensor,
+                            TensorSink &sink, TensorProto &tensor,
                             EmitErrorFn emitError) {
   StringRef storage = "raw";
   if (fields) {
@@ -490,9 +492,9 @@ LogicalResult convertTensor(TypedAttr value, Type type, DictionaryAttr fields,
   if (storage == "typed" && data->from == data->to) {
     // An unused field of the original may be the one that receives the data
     // now.
-    tensor.GetReflection()->ClearField(&tensor,
-                                       Tensor::descriptor()->FindFieldByNumber(
-                                           getTypedField(tensor.data_type())));
+    tensor.GetReflection()->ClearField(
+        &tensor, TensorProto::descriptor()->FindFieldByNumber(
+                     getTypedField(tensor.data_type())));
     unpackTyped(data->bytes, tensor);
     return success();
   }

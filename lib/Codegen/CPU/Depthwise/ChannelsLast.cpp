@@ -25,7 +25,7 @@ namespace mp::kernel {
 namespace {
 
 /// The approximate number of multiply-adds of a task.
-constexpr int64_t taskWork = 1 << 17;
+constexpr int64_t channelTaskWork = 1 << 17;
 
 class ChannelsLast : ChannelWindows {
 public:
@@ -166,7 +166,7 @@ void ChannelsLast::emit() {
   packed = packWeights();
   Value work = e.mul(e.mul(numColumns, numChannels), getFilterArea());
   Value rowsPerTask =
-      e.add(e.div(e.index(taskWork), e.max(work, e.index(1))), 1);
+      e.add(e.div(e.index(channelTaskWork), e.max(work, e.index(1))), 1);
   Value pieces = e.ceilDiv(numRows, rowsPerTask);
   e.parallel(e.mul(numImages, pieces), [&](Value task) {
     sums = e.scratch(0, e.index(config.getMr() * lanes), e.getF32Type());

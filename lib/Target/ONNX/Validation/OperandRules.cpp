@@ -27,7 +27,7 @@
 using namespace mlir;
 using Node = ::onnx::NodeProto;
 using Proto = ::onnx::AttributeProto;
-using Tensor = ::onnx::TensorProto;
+using TensorProto = ::onnx::TensorProto;
 
 namespace mp {
 
@@ -87,19 +87,19 @@ static SmallVector<T> readElements(StringRef raw, const Typed &typed) {
   return values;
 }
 
-static const Tensor *getConstant(ArrayRef<InferenceOperand> operands,
-                                 unsigned index) {
-  const Tensor *tensor =
+static const TensorProto *getConstant(ArrayRef<InferenceOperand> operands,
+                                      unsigned index) {
+  const TensorProto *tensor =
       index < operands.size() ? operands[index].value : nullptr;
   return tensor && !tensor->has_segment() ? tensor : nullptr;
 }
 
 static std::optional<SmallVector<int64_t>>
 readIntegers(ArrayRef<InferenceOperand> operands, unsigned index) {
-  const Tensor *tensor = getConstant(operands, index);
-  if (tensor && tensor->data_type() == Tensor::INT64)
+  const TensorProto *tensor = getConstant(operands, index);
+  if (tensor && tensor->data_type() == TensorProto::INT64)
     return readElements<int64_t>(tensor->raw_data(), tensor->int64_data());
-  if (!tensor || tensor->data_type() != Tensor::INT32)
+  if (!tensor || tensor->data_type() != TensorProto::INT32)
     return std::nullopt;
   auto narrow = readElements<int32_t>(tensor->raw_data(), tensor->int32_data());
   return SmallVector<int64_t>(narrow.begin(), narrow.end());
@@ -110,10 +110,10 @@ static std::optional<SmallVector<double>>
 readNumbers(ArrayRef<InferenceOperand> operands, unsigned index) {
   if (auto integers = readIntegers(operands, index))
     return SmallVector<double>(integers->begin(), integers->end());
-  const Tensor *tensor = getConstant(operands, index);
-  if (tensor && tensor->data_type() == Tensor::DOUBLE)
+  const TensorProto *tensor = getConstant(operands, index);
+  if (tensor && tensor->data_type() == TensorProto::DOUBLE)
     return readElements<double>(tensor->raw_data(), tensor->double_data());
-  if (!tensor || tensor->data_type() != Tensor::FLOAT)
+  if (!tensor || tensor->data_type() != TensorProto::FLOAT)
     return std::nullopt;
   auto narrow = readElements<float>(tensor->raw_data(), tensor->float_data());
   return SmallVector<double>(narrow.begin(), narrow.end());

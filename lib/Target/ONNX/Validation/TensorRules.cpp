@@ -10,7 +10,7 @@
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
-using Tensor = ::onnx::TensorProto;
+using TensorProto = ::onnx::TensorProto;
 
 namespace mp {
 
@@ -42,54 +42,54 @@ static Storage getInt32Storage(unsigned bits, int64_t least, int64_t most) {
 
 static Storage getStorage(int32_t dataType) {
   switch (dataType) {
-  case Tensor::FLOAT:
+  case TensorProto::FLOAT:
     return {Field::Float, 32};
-  case Tensor::DOUBLE:
+  case TensorProto::DOUBLE:
     return {Field::Double, 64};
-  case Tensor::COMPLEX64:
+  case TensorProto::COMPLEX64:
     return {Field::Float, 64, 2};
-  case Tensor::COMPLEX128:
+  case TensorProto::COMPLEX128:
     return {Field::Double, 128, 2};
-  case Tensor::INT64:
+  case TensorProto::INT64:
     return {Field::Int64, 64};
-  case Tensor::UINT64:
+  case TensorProto::UINT64:
     return {Field::UInt64, 64};
-  case Tensor::UINT32:
+  case TensorProto::UINT32:
     return {Field::UInt64, 32, 1, 1, 0, UINT32_MAX};
-  case Tensor::INT32:
+  case TensorProto::INT32:
     return getInt32Storage(32, INT32_MIN, INT32_MAX);
-  case Tensor::INT16:
+  case TensorProto::INT16:
     return getInt32Storage(16, INT16_MIN, INT16_MAX);
-  case Tensor::INT8:
+  case TensorProto::INT8:
     return getInt32Storage(8, INT8_MIN, INT8_MAX);
-  case Tensor::UINT16:
-  case Tensor::FLOAT16:
-  case Tensor::BFLOAT16:
+  case TensorProto::UINT16:
+  case TensorProto::FLOAT16:
+  case TensorProto::BFLOAT16:
     return getInt32Storage(16, 0, UINT16_MAX);
-  case Tensor::BOOL:
-  case Tensor::UINT8:
-  case Tensor::FLOAT8E4M3FN:
-  case Tensor::FLOAT8E4M3FNUZ:
-  case Tensor::FLOAT8E5M2:
-  case Tensor::FLOAT8E5M2FNUZ:
-  case Tensor::FLOAT8E8M0:
+  case TensorProto::BOOL:
+  case TensorProto::UINT8:
+  case TensorProto::FLOAT8E4M3FN:
+  case TensorProto::FLOAT8E4M3FNUZ:
+  case TensorProto::FLOAT8E5M2:
+  case TensorProto::FLOAT8E5M2FNUZ:
+  case TensorProto::FLOAT8E8M0:
     return getInt32Storage(8, 0, UINT8_MAX);
-  case Tensor::INT4:
-  case Tensor::UINT4:
-  case Tensor::FLOAT4E2M1:
+  case TensorProto::INT4:
+  case TensorProto::UINT4:
+  case TensorProto::FLOAT4E2M1:
     // An entry is a byte of packed elements; some writers fill all four.
     return {Field::Int32, 4, 1, 2};
-  case Tensor::INT2:
-  case Tensor::UINT2:
+  case TensorProto::INT2:
+  case TensorProto::UINT2:
     return {Field::Int32, 2, 1, 4};
-  case Tensor::STRING:
+  case TensorProto::STRING:
     return {Field::String, 0};
   default:
     return {};
   }
 }
 
-static uint64_t countEntries(const Tensor &tensor, Field field) {
+static uint64_t countEntries(const TensorProto &tensor, Field field) {
   switch (field) {
   case Field::Float:
     return uint64_t(tensor.float_data_size());
@@ -141,7 +141,7 @@ countElements(const google::protobuf::RepeatedField<int64_t> &dims,
 //===----------------------------------------------------------------------===//
 
 /// The fields in which `tensor` has its own data.
-static SmallVector<StringRef> findData(const Tensor &tensor) {
+static SmallVector<StringRef> findData(const TensorProto &tensor) {
   SmallVector<StringRef> places;
   if (!tensor.raw_data().empty())
     places.push_back("raw_data");
@@ -151,8 +151,9 @@ static SmallVector<StringRef> findData(const Tensor &tensor) {
   return places;
 }
 
-static LogicalResult checkEntries(const Tensor &tensor, const Storage &storage,
-                                  uint64_t elements, EmitErrorFn emitError) {
+static LogicalResult checkEntries(const TensorProto &tensor,
+                                  const Storage &storage, uint64_t elements,
+                                  EmitErrorFn emitError) {
   uint64_t found = countEntries(tensor, storage.field);
   uint64_t expected =
       llvm::divideCeil(elements, storage.perEntries) * storage.entries;
@@ -175,12 +176,13 @@ static LogicalResult checkEntries(const Tensor &tensor, const Storage &storage,
   };
   if (storage.field == Field::Int32)
     return check(tensor.int32_data());
-  if (storage.field == Field::UInt64 && tensor.data_type() == Tensor::UINT32)
+  if (storage.field == Field::UInt64 &&
+      tensor.data_type() == TensorProto::UINT32)
     return check(tensor.uint64_data());
   return success();
 }
 
-LogicalResult checkTensorData(const Tensor &tensor,
+LogicalResult checkTensorData(const TensorProto &tensor,
                               std::optional<uint64_t> outside,
                               EmitErrorFn emitError) {
   FailureOr<uint64_t> elements = countElements(tensor.dims(), emitError);
@@ -192,14 +194,14 @@ LogicalResult checkTensorData(const Tensor &tensor,
     return success();
   SmallVector<StringRef> places = findData(tensor);
   if (outside)
-    places.insert(places.begin(), tensor.data_location() == Tensor::EXTERNAL
-                                      ? "a file"
-                                      : "raw_data");
+    places.insert(places.begin(),
+                  tensor.data_location() == TensorProto::EXTERNAL ? "a file"
+                                                                  : "raw_data");
   if (places.size() > 1)
     return emitError() << "expected data in one place, found some in "
                        << places[0] << " and in " << places[1];
   // The size of data in another file is checked by its reader.
-  if (places.empty() && tensor.data_location() == Tensor::EXTERNAL)
+  if (places.empty() && tensor.data_location() == TensorProto::EXTERNAL)
     return success();
   StringRef place = places.empty() ? StringRef() : places.front();
   if (outside || place == "raw_data") {
@@ -230,7 +232,7 @@ LogicalResult checkTensorData(const Tensor &tensor,
 //===----------------------------------------------------------------------===//
 
 /// The indices: one for each value, or a row of coordinates for each.
-static SmallVector<int64_t> readIndices(const Tensor &indices) {
+static SmallVector<int64_t> readIndices(const TensorProto &indices) {
   if (!indices.has_raw_data())
     return {indices.int64_data().begin(), indices.int64_data().end()};
   SmallVector<int64_t> read(indices.raw_data().size() / sizeof(int64_t));
@@ -255,9 +257,9 @@ flatten(ArrayRef<int64_t> row,
 static LogicalResult checkIndices(const ::onnx::SparseTensorProto &sparse,
                                   uint64_t elements, uint64_t values,
                                   EmitErrorFn emitError) {
-  const Tensor &indices = sparse.indices();
+  const TensorProto &indices = sparse.indices();
   auto error = [&] { return emitError() << "indices: "; };
-  if (indices.data_type() != Tensor::INT64)
+  if (indices.data_type() != TensorProto::INT64)
     return error() << "expected int64, found "
                    << getElementKindName(ElementKind(indices.data_type()));
   // Data outside of the message are not read.
@@ -302,7 +304,7 @@ LogicalResult checkSparseTensor(const ::onnx::SparseTensorProto &sparse,
     return emitError() << (sparse.dims().empty() ? "expected dimensions"
                                                  : "dimension 0 is out of "
                                                    "range");
-  const Tensor &values = sparse.values();
+  const TensorProto &values = sparse.values();
   auto error = [&] { return emitError() << "values: "; };
   if (values.dims_size() != 1)
     return error() << "expected a tensor of rank 1, found one of rank "

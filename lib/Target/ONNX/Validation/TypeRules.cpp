@@ -11,7 +11,7 @@
 
 using namespace mlir;
 using TypeProto = ::onnx::TypeProto;
-using Tensor = ::onnx::TensorProto;
+using TensorProto = ::onnx::TensorProto;
 
 namespace mp {
 
@@ -21,26 +21,26 @@ namespace mp {
 
 static LogicalResult checkElement(int32_t element, bool isComplete,
                                   EmitErrorFn emitError) {
-  if (!Tensor::DataType_IsValid(element))
+  if (!TensorProto::DataType_IsValid(element))
     return emitError() << "expected an element type of ONNX, found element "
                           "type "
                        << element;
-  if (element == Tensor::UNDEFINED && isComplete)
+  if (element == TensorProto::UNDEFINED && isComplete)
     return emitError() << "expected an element type, found none";
   return success();
 }
 
 static bool isKeyType(int32_t type) {
   switch (type) {
-  case Tensor::INT8:
-  case Tensor::INT16:
-  case Tensor::INT32:
-  case Tensor::INT64:
-  case Tensor::UINT8:
-  case Tensor::UINT16:
-  case Tensor::UINT32:
-  case Tensor::UINT64:
-  case Tensor::STRING:
+  case TensorProto::INT8:
+  case TensorProto::INT16:
+  case TensorProto::INT32:
+  case TensorProto::INT64:
+  case TensorProto::UINT8:
+  case TensorProto::UINT16:
+  case TensorProto::UINT32:
+  case TensorProto::UINT64:
+  case TensorProto::STRING:
     return true;
   default:
     return false;
@@ -49,11 +49,12 @@ static bool isKeyType(int32_t type) {
 
 static LogicalResult checkKey(int32_t key, bool isComplete,
                               EmitErrorFn emitError) {
-  if (isKeyType(key) || (key == Tensor::UNDEFINED && !isComplete))
+  if (isKeyType(key) || (key == TensorProto::UNDEFINED && !isComplete))
     return success();
   return emitError() << "expected integers or strings as key type, found "
-                     << (Tensor::DataType_IsValid(key)
-                             ? Tensor::DataType_Name(Tensor::DataType(key))
+                     << (TensorProto::DataType_IsValid(key)
+                             ? TensorProto::DataType_Name(
+                                   TensorProto::DataType(key))
                              : std::to_string(key));
 }
 
