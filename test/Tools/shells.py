@@ -4,7 +4,8 @@
 Each class starts one shell that has read one script of mp-opt or mp-run.
 `complete(line)` is what that shell offers behind the line: the words that may
 take the place of the last one, or of what stands behind its equals sign.
-`press_tab(line)` is the line as it stands after one tab.
+`press_tab(line)` is the line as it stands after one tab. The scripts run the
+programs, which are in PATH.
 """
 
 import fcntl
@@ -18,7 +19,10 @@ import subprocess
 import termios
 import time
 
+from support import MP_OPT
+
 SECONDS = 30
+PATH = os.path.dirname(MP_OPT) + os.pathsep + os.environ["PATH"]
 
 
 class Terminal:
@@ -31,7 +35,7 @@ class Terminal:
             # The tests are about completion, not about colors or the files in
             # /etc.
             environment = {
-                "PATH": os.environ["PATH"], "HOME": str(folder), "TERM": "dumb",
+                "PATH": PATH, "HOME": str(folder), "TERM": "dumb",
                 "LC_ALL": "C.UTF-8", **variables,
             }
             os.execvpe(command[0], command, environment)
@@ -127,7 +131,7 @@ done
         self.process = subprocess.Popen(
             ["bash", "--norc", "-uc", self.DRIVER], text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder / "work",
-            env={**os.environ, "SCRIPT": str(script)},
+            env={**os.environ, "PATH": PATH, "SCRIPT": str(script)},
         )
 
     @staticmethod
@@ -200,7 +204,8 @@ class Fish:
              str(self.script), line],
             capture_output=True, text=True, timeout=SECONDS, check=True,
             cwd=self.folder / "work",
-            env={**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": str(home)},
+            env={**os.environ, "PATH": PATH, "HOME": str(home),
+                 "XDG_CONFIG_HOME": str(home)},
         )
         assert not done.stderr, done.stderr
         return sorted(line.split("\t")[0] for line in done.stdout.splitlines())

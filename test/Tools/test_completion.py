@@ -198,6 +198,16 @@ def test_passes_come_behind_a_letter(started):
     assert "--mp-classify" not in offered(started, "mp-opt --")
 
 
+def test_flags_that_are_given():
+    """They are not offered again, unless they may be repeated."""
+    words = ["--complete", "--strict", "--dim=n=1", "--cc", "x", "--"]
+    head, *lines = run("mp-opt", *words).splitlines()
+    names = {line.split("\t")[0] for line in lines}
+    assert head == "none\t" and "--fp16" in names and "--dim=" in names
+    assert not names & {"--strict", "--cc="}
+    assert run("mp-opt", *words, "").splitlines() == ["files\t"]
+
+
 @pytest.fixture(scope="module", params=["=", ""])
 def terminals(request, folder):
     """With and without the equals sign among the characters that end words."""

@@ -1,4 +1,4 @@
-//===- Completion.cpp - What shells complete ------------------------------===//
+//===- Completion.cpp - Completion in shells ------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,7 @@
 
 #include "Completion.h"
 
-#include "CompletionShells.h"
+#include "CompletionScripts.h"
 #include "ExitCodes.h"
 #include "Message.h"
 
@@ -21,78 +21,125 @@ using namespace llvm;
 
 namespace mp {
 
-static constexpr StringLiteral flagName = "print-completion";
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
 
-static constexpr const CompletionShell *shells[] = {&bashShell, &zshShell,
-                                                    &fishShell};
-
-static const CompletionShell *findShell(StringRef name) {
-  const auto *found =
-      find_if(shells, [&](auto *shell) { return shell->name == name; });
-  return found == std::end(shells) ? nullptr : *found;
-}
-
-Flag makeCompletionFlag() {
-  Flag flag{flagName.str(), "", "a script for a shell", "", ""};
-  for (const CompletionShell *shell : shells)
-    flag.choices.push_back(shell->name.str());
-  flag.value = join(flag.choices, "|");
-  return flag;
-}
-
-std::vector<std::string> spellNames(const Flag &flag) {
-  std::vector<std::string> names = {flag.name};
-  append_range(names, flag.synonyms);
-  for (std::string &name : names)
-    name = spellFlag(name);
+/// The flag's name, then its synonyms, with dashes.
+static std::vector<std::string> spellNames(const Flag &flag) {
+  std::vector<std::string> names = {spellFlag(flag.name)};
+  for (StringRef synonym : flag.synonyms)
+    names.push_back(spellFlag(synonym));
   return names;
 }
 
-ValueKind getValueKind(const Flag &flag) {
-  if (flag.value.empty())
-    return ValueKind::None;
+/// The paths that are values of a flag.
+static StringRef getPaths(const Flag &flag) {
   if (is_contained({"FILE", "DATA", "MODEL", "PROGRAM", "NAME=FILE"},
                    flag.value))
-    return ValueKind::File;
-  if (is_contained({"DIR", "WHERE"}, flag.value))
-    return ValueKind::Folder;
-  return ValueKind::Text;
+    return "files";
+  return is_contained({"DIR", "WHERE"}, flag.value) ? "folders" : "none";
 }
 
-ArrayRef<std::string> getWords(const Flag &flag) {
-  return flag.choices.empty() ? flag.words : flag.choices;
+static void printHead(StringRef paths, StringRef prefix, raw_ostream &os) {
+  os << paths << "\t" << prefix << "\n";
 }
 
-std::string getFunctionName(StringRef tool) {
-  std::string name = ("_" + tool).str();
-  for (char &c : name)
-    if (!isAlnum(c))
-      c = '_';
-  return name;
+/// The flag with the name or synonym `spelling`; null if there is none.
+static const Flag *findFlag(ArrayRef<Flag> flags, StringRef spelling) {
+  const Flag *found = find_if(flags, [&](const Flag &flag) {
+    return is_contained(spellNames(flag), spelling);
+  });
+  return found == flags.end() ? nullptr : found;
 }
 
-std::string fillIn(StringRef text,
-                   ArrayRef<std::pair<StringRef, std::string>> values) {
-  std::string filled = text.str();
-  for (const auto &[mark, value] : values)
-    for (size_t at = 0;
-         (at = filled.find(mark.data(), at, mark.size())) != std::string::npos;
-         at += value.size())
-      filled.replace(at, mark.size(), value);
-  return filled;
+static void printValues(const Flag &flag, StringRef prefix, raw_ostream &os) {
+  printHead(getPaths(flag), prefix, os);
+  for (StringRef word : flag.choices.empty() ? flag.words : flag.choices)
+    os << word << "\n";
 }
 
-std::string quote(StringRef text, StringRef quoteInside) {
-  std::string quoted = "'";
-  for (char c : text)
-    quoted += c == '\'' ? quoteInside.str() : std::string(1, c);
-  return quoted + "'";
+/// Prints the names of `flags`, except those that are among `before` and must
+/// not be repeated.
+static void printNames(ArrayRef<Flag> flags, ArrayRef<const char *> before,
+                       raw_ostream &os) {
+  SmallPtrSet<const Flag *, 8> given;
+  for (StringRef word : before)
+    given.insert(findFlag(flags, word.split('=').first));
+  for (const Flag &flag : flags) {
+    if (given.contains(&flag) && !flag.isRepeatable)
+      continue;
+    for (StringRef name : spellNames(flag)) {
+      bool isLong = name.starts_with("--"), hasValue = !flag.value.empty();
+      if (!hasValue || flag.isOptional || !isLong)
+        os << name << "\t" << flag.help << "\n";
+      if (hasValue && isLong)
+        os << name << "=\t" << flag.help << "\n";
+    }
+  }
 }
 
-void printCompletionPart(StringRef shell, const CompletionPart &part,
-                         raw_ostream &os) {
-  if (const CompletionShell *found = findShell(shell))
-    found->printPart(part, os);
+void printCandidates(ArrayRef<Flag> flags, const OtherFlags *others,
+                     ArrayRef<const char *> words, raw_ostream &os) {
+  StringRef word = words.back();
+  words = words.drop_back();
+  const Flag *before = words.empty() ? nullptr : findFlag(flags, words.back());
+  size_t equals = word.find('=');
+  if (is_contained(words, StringRef("--")))
+    return printHead("files", "", os);
+  if (before && !before->value.empty() && !before->isOptional)
+    return printValues(*before, "", os);
+  if (!word.starts_with("-"))
+    return printHead("files", "", os);
+  if (equals != StringRef::npos) {
+    const Flag *flag = findFlag(flags, word.take_front(equals));
+    return flag ? printValues(*flag, word.take_front(equals + 1), os)
+                : printHead("none", "", os);
+  }
+  printHead("none", "", os);
+  printNames(flags, words, os);
+  if (others && word.size() > 2)
+    for (StringRef name : others->getNames())
+      os << name << "\n";
+}
+
+/// Answers for the last one of `words`.
+static int complete(const CompletedProgram &program,
+                    ArrayRef<const char *> words) {
+  std::vector<const char *> arguments = {completeFlag.data()};
+  ArrayRef<CompletedCommand> commands = program.commands;
+  if (words.size() == 1 && *words.front() != '-') {
+    printHead(program.takesFiles ? "files" : "none", "", outs());
+    for (const CompletedCommand &command : commands.drop_front())
+      if (int code = command.run(arguments))
+        return code;
+    return exitOk;
+  }
+  const CompletedCommand *command =
+      find_if(commands, [&](const CompletedCommand &command) {
+        return words.size() > 1 && command.name == words.front();
+      });
+  if (command == commands.end())
+    command = &commands.front();
+  append_range(arguments, words.drop_front(command->name.empty() ? 0 : 1));
+  return command->run(arguments);
+}
+
+//===----------------------------------------------------------------------===//
+// Scripts
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral flagName = "print-completion";
+
+static constexpr std::pair<StringLiteral, StringLiteral> scripts[] = {
+    {"bash", bashScript}, {"zsh", zshScript}, {"fish", fishScript}};
+
+Flag makeCompletionFlag() {
+  Flag flag{flagName.str(), "", "a script for a shell", "", ""};
+  for (const auto &[shell, script] : scripts)
+    flag.choices.push_back(shell.str());
+  flag.value = join(flag.choices, "|");
+  return flag;
 }
 
 /// The requested shell, if any.
@@ -107,36 +154,34 @@ static std::optional<StringRef> findRequest(ArrayRef<const char *> arguments) {
   return std::nullopt;
 }
 
-std::vector<StringRef> CompletedProgram::getCommandNames() const {
-  std::vector<StringRef> names;
-  for (const CompletedCommand &command : commands)
-    if (!command.name.empty())
-      names.push_back(command.name);
-  return names;
+static int printScript(StringRef program, StringRef wanted) {
+  for (const auto &[shell, script] : scripts) {
+    if (shell != wanted)
+      continue;
+    SmallVector<StringRef> parts;
+    script.split(parts, "@P@");
+    outs() << join(parts, program);
+    return exitOk;
+  }
+  printMessage(program, mlir::DiagnosticSeverity::Error,
+               "--" + flagName + ": expected bash, zsh or fish, got '" +
+                   wanted + "'" +
+                   suggestNearest(wanted, makeCompletionFlag().choices));
+  return exitUsage;
 }
 
 std::optional<int> printCompletion(const CompletedProgram &program,
                                    ArrayRef<const char *> arguments) {
-  std::optional<StringRef> wanted = findRequest(arguments);
-  if (!wanted)
+  int code;
+  if (arguments.size() > 1 && arguments.front() == completeFlag)
+    code = complete(program, arguments.drop_front());
+  else if (std::optional<StringRef> wanted = findRequest(arguments))
+    code = printScript(program.name, *wanted);
+  else
     return std::nullopt;
-  const CompletionShell *shell = findShell(*wanted);
-  if (!shell) {
-    printMessage(program.name, mlir::DiagnosticSeverity::Error,
-                 "--" + flagName + ": expected bash, zsh or fish, got '" +
-                     *wanted + "'" +
-                     suggestNearest(*wanted, makeCompletionFlag().choices));
-    return exitUsage;
-  }
-  shell->printHead(program, outs());
-  std::string request = ("--" + completionPartFlag + "=" + *wanted).str();
-  for (const CompletedCommand &command : program.commands)
-    if (int code = command.run({request.c_str()}))
-      return code;
-  shell->printTail(program, outs());
   if (Error failed = flushStandardOutput())
     return reportError(program.name, std::move(failed));
-  return exitOk;
+  return code;
 }
 
 } // namespace mp

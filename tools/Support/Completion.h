@@ -1,17 +1,28 @@
-//===- Completion.h - What shells complete ----------------------*- C++ -*-===//
+//===- Completion.h - Completion in shells ----------------------*- C++ -*-===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// --print-completion=SHELL writes a script for bash, zsh or fish, made from the
-// tables of flags of a program and its commands. A script does not run the
-// program: it contains names, choices and the places of files.
+// --print-completion=SHELL writes a short script for bash, zsh or fish. For
+// each completion, the script runs
 //
-// Each command prints its own part (Flags::parse, for a hidden argument), since
-// only the command knows its flags; printCompletion prints the text around the
-// parts.
+//   PROGRAM --complete WORD...
+//
+// with the words from the one after the program's name to the one at the
+// cursor, which may be empty. The answer is
+//
+//   none|files|folders<TAB>PREFIX
+//   CANDIDATE[<TAB>HELP]
+//   ...
+//
+// The first line names the paths that are candidates, too, and the part of the
+// last word before all candidates, e.g. "--emit=". A candidate that ends with
+// "=" has no space after it. The shell selects the candidates that match.
+//
+// Each command answers for its own flags (Flags::parse); the program answers
+// for its commands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,25 +35,15 @@
 
 namespace mp {
 
-/// The data for a command's part of a script, or for the part of a program that
-/// is run without a command.
-struct CompletionPart {
-  /// "mp-run train", or "mp-opt".
-  std::string tool;
-  /// The help text, in one line.
-  std::string help;
-  /// The flags that are shown, including --help etc.
-  std::vector<Flag> flags;
-  /// Names, with dashes, of flags that are offered once a letter is typed.
-  std::vector<std::string> others;
-};
+/// The first argument of a request. Without a word after it, a command prints
+/// its own name and help as a candidate.
+inline constexpr llvm::StringLiteral completeFlag = "--complete";
 
-/// Prints the part of a script for `shell`, one of the three.
-void printCompletionPart(llvm::StringRef shell, const CompletionPart &part,
-                         llvm::raw_ostream &os);
-
-/// The argument that makes a command print its part: `--completion-part=SHELL`.
-inline constexpr llvm::StringLiteral completionPartFlag = "completion-part";
+/// Prints the candidates for the last one of `words`, which is at least one
+/// word after the name of a command with the flags `flags`. Names of `others`
+/// are candidates once a letter of a flag is typed.
+void printCandidates(llvm::ArrayRef<Flag> flags, const OtherFlags *others,
+                     llvm::ArrayRef<const char *> words, llvm::raw_ostream &os);
 
 /// The programs' flag for their tables: it is only listed for shells.
 Flag makeCompletionFlag();
@@ -57,13 +58,12 @@ struct CompletedProgram {
   llvm::StringRef name;
   /// True if a file may be given in place of a command.
   bool takesFiles;
+  /// The program without a command is the first one.
   std::vector<CompletedCommand> commands;
-
-  std::vector<llvm::StringRef> getCommandNames() const;
 };
 
-/// Prints the script that --print-completion among `arguments` requests.
-/// Returns the exit code, or nothing without a request.
+/// Answers --complete, or prints the script that --print-completion among
+/// `arguments` requests. Returns the exit code, or nothing without a request.
 std::optional<int> printCompletion(const CompletedProgram &program,
                                    llvm::ArrayRef<const char *> arguments);
 

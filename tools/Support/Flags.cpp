@@ -96,29 +96,35 @@ int Flags::printTopic(StringRef name) const {
   return exitOk;
 }
 
-void Flags::printCompletionPart(StringRef shell,
-                                const OtherFlags *others) const {
-  CompletionPart part;
-  part.tool = tool.str();
-  part.help = help.split('\n').first.split(": ").second.str();
-  llvm::copy_if(getRows(), std::back_inserter(part.flags),
+/// Answers a request for completion: prints candidates for the last word, or
+/// without words this command as a candidate.
+void Flags::complete(Rest words, const OtherFlags *others) const {
+  if (words.empty()) {
+    outs() << tool.split(' ').second << "\t"
+           << help.split('\n').first.split(": ").second << "\n";
+    return;
+  }
+  std::vector<Flag> listed;
+  llvm::copy_if(getRows(), std::back_inserter(listed),
                 [](const Flag &flag) { return !flag.isHidden; });
   Flag topic{"help", "TOPIC", "what there is", "", ""};
   topic.choices = getTopicNames();
   topic.isOptional = true;
-  part.flags.push_back(std::move(topic));
-  part.flags.push_back({"h", "", "what there is", "", ""});
-  part.flags.push_back({"version", "", "print the version", "", ""});
+  listed.push_back(std::move(topic));
+  listed.push_back({"h", "", "what there is", "", ""});
+  listed.push_back({"version", "", "print the version", "", ""});
   if (!tool.contains(' '))
-    part.flags.push_back(makeCompletionFlag());
-  if (others)
-    part.others = others->getNames();
-  mp::printCompletionPart(shell, part, outs());
+    listed.push_back(makeCompletionFlag());
+  printCandidates(listed, others, words, outs());
 }
 
 /// Help and the version are printed even if other arguments are wrong.
 std::optional<int> Flags::printWanted(Rest arguments,
                                       const OtherFlags *others) const {
+  if (!arguments.empty() && arguments.front() == completeFlag) {
+    complete(arguments.drop_front(), others);
+    return exitOk;
+  }
   for (const char *text : arguments) {
     if (StringRef(text) == "--")
       break;
@@ -128,10 +134,6 @@ std::optional<int> Flags::printWanted(Rest arguments,
     if (argument.name == "version" && !argument.hasValue) {
       outs() << tool.split(' ').first << " " MPOPT_VERSION " (LLVM "
              << LLVM_VERSION_STRING << ")\n";
-      return exitOk;
-    }
-    if (argument.name == completionPartFlag && argument.hasValue) {
-      printCompletionPart(argument.value, others);
       return exitOk;
     }
     if (argument.name != "help" && argument.name != "h")

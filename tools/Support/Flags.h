@@ -85,8 +85,7 @@ private:
                                  const OtherFlags *others) const;
   int printTopic(llvm::StringRef name) const;
   std::vector<std::string> getTopicNames() const;
-  void printCompletionPart(llvm::StringRef shell,
-                           const OtherFlags *others) const;
+  void complete(Rest words, const OtherFlags *others) const;
   std::string findMeantFlag(llvm::StringRef argument) const;
   std::string suggest(llvm::StringRef spelling, const OtherFlags *others) const;
 
