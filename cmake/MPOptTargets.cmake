@@ -32,6 +32,21 @@ function(mp_add_library name)
           ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
+# Code of programs: mp_add_tool_library(NAME sources... LINK_LIBS libs...), which
+# is not installed.
+function(mp_add_tool_library name)
+  cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  mp_link(${name} PUBLIC ${ARG_LINK_LIBS})
+  target_include_directories(${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+  target_compile_definitions(${name} PRIVATE MPOPT_VERSION="${PROJECT_VERSION}"
+    $<$<BOOL:${MPOPT_STATIC}>:MPOPT_STATIC>)
+  mp_compile_options(${name} FALSE)
+  target_compile_options(${name} PRIVATE -fPIC)
+  mp_precompile(${name} IR)
+  mp_unity(${name})
+endfunction()
+
 # Programs of this project: mp_add_program(NAME sources... LINK_LIBS libs...).
 # Static where MPOptStatic.cmake says so.
 function(mp_add_program name)
@@ -43,20 +58,23 @@ function(mp_add_program name)
   # -fPIE is not used: precompiled headers have one form.
   target_compile_options(${name} PRIVATE -fPIC)
   mp_precompile(${name} IR)
-  mp_unity(${name})
   if(MPOPT_STATIC)
     set_target_properties(${name} PROPERTIES MPOPT_STATIC ON
                           INSTALL_RPATH "" INSTALL_RPATH_USE_LINK_PATH OFF)
-    target_compile_definitions(${name} PRIVATE MPOPT_STATIC)
     # Relocations of the process's start are packed, and unreferenced sections
     # are dropped. libstdc++ is linked statically, since its symbols take long
     # to resolve; libgcc_s is not, since compiled code may refer to it.
     target_link_options(${name} PRIVATE -Wl,--gc-sections -Wl,--as-needed
                         -Wl,-z,pack-relative-relocs -Wl,-z,relro -Wl,-z,now
                         -static-libstdc++)
-    # The 500 functions that run before main are placed together.
+    # The 500 functions that run before main are placed together, and equal
+    # functions are merged: MLIR instantiates many.
     if(MPOPT_LLD)
-      target_link_options(${name} PRIVATE -Wl,-z,keep-text-section-prefix)
+      target_link_options(${name} PRIVATE -Wl,-z,keep-text-section-prefix
+                          -Wl,--icf=all)
+    endif()
+    if(CMAKE_BUILD_TYPE STREQUAL "Release")
+      target_link_options(${name} PRIVATE -Wl,-s)
     endif()
   endif()
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}

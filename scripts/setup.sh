@@ -196,7 +196,7 @@ build_mp_opt() {
 
 with_build=1
 with_tests=0
-targets=(mp-opt mp-run mp-opt-plugin mp-opt-c mp-opt-lsp-server mp-opt-shell)
+targets=(mp-opt mp-opt-plugin mp-opt-c mp-opt-lsp-server mp-opt-shell)
 for argument; do
   case $argument in
   --no-build) with_build=0 ;;

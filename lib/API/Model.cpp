@@ -14,6 +14,7 @@
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Support/AtomicFile.h"
+#include "mp-opt/Support/FreedMemory.h"
 #include "mp-opt/Training/Distribution.h"
 
 #include "Graph/Passes.h"
@@ -26,10 +27,6 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Path.h"
-
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -405,9 +402,7 @@ Model::compile(const CompileOptions &given) {
 
 void Model::discard() {
   module = ModuleOp::create(UnknownLoc::get(&context));
-#ifdef __GLIBC__
-  malloc_trim(0);
-#endif
+  returnFreedMemory();
 }
 
 llvm::Expected<DevicePlan> Model::plan(const CompileOptions &given) {

@@ -16,6 +16,7 @@
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 #include "mp-opt/Execution/CodeCache.h"
+#include "mp-opt/Support/FreedMemory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -28,9 +29,6 @@
 
 #include <chrono>
 #include <map>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 using namespace mlir;
 
@@ -294,10 +292,7 @@ compile(ModuleOp module, const CompileOptions &options, KeptCode *kept) {
         << toString(program.takeError());
     return nullptr;
   }
-#ifdef __GLIBC__
-  // Return the compiler's memory to the system.
-  malloc_trim(0);
-#endif
+  returnFreedMemory();
   if (progress)
     progress->finish();
   return std::move(*program);
