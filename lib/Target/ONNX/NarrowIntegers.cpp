@@ -82,8 +82,8 @@ FailureOr<Tensor> unpackNarrowTensor(DictionaryAttr fields,
     return emitError() << "expected " << expected << " bytes of data for "
                        << count << " integers of " << width << " bits, found "
                        << packed.size();
-  bool isUnsigned =
-      kind.getInt() == TensorProto::UINT4 || kind.getInt() == TensorProto::UINT2;
+  bool isUnsigned = kind.getInt() == TensorProto::UINT4 ||
+                    kind.getInt() == TensorProto::UINT2;
   SmallVector<int64_t> sizes(tensor.dims().begin(), tensor.dims().end());
   llvm::Expected<Tensor> result = Tensor::create(
       isUnsigned ? ElementKind::UInt8 : ElementKind::Int8, sizes);
