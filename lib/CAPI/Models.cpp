@@ -7,8 +7,8 @@
 
 #include "Objects.h"
 
-#include "mp-opt/API/Error.h"
-#include "mp-opt/API/ModelOutput.h"
+#include "mp-opt/API/Model/Error.h"
+#include "mp-opt/API/Model/ModelOutput.h"
 #include "mp-opt/Report/ModelDiff.h"
 
 #include "llvm/ADT/StringExtras.h"

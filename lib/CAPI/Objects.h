@@ -10,12 +10,12 @@
 
 #include "mp-opt-c/mp_opt.h"
 
-#include "mp-opt/API/DataRules.h"
-#include "mp-opt/API/Model.h"
-#include "mp-opt/API/ModelValue.h"
-#include "mp-opt/API/ModuleDigest.h"
-#include "mp-opt/API/Reports.h"
-#include "mp-opt/API/StepProgram.h"
+#include "mp-opt/API/Model/DataRules.h"
+#include "mp-opt/API/Model/Model.h"
+#include "mp-opt/API/Model/ModelValue.h"
+#include "mp-opt/API/Model/ModuleDigest.h"
+#include "mp-opt/API/Model/Reports.h"
+#include "mp-opt/API/Train/StepProgram.h"
 #include "mp-opt/Options/ConvertOptions.h"
 #include "mp-opt/Options/ModelFlags.h"
 #include "mp-opt/Options/RateFlags.h"

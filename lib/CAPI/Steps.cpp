@@ -7,9 +7,9 @@
 
 #include "Objects.h"
 
-#include "mp-opt/API/DataSet.h"
-#include "mp-opt/API/Error.h"
-#include "mp-opt/API/TrainingStep.h"
+#include "mp-opt/API/Model/DataSet.h"
+#include "mp-opt/API/Model/Error.h"
+#include "mp-opt/API/Train/TrainingStep.h"
 #include "mp-opt/Data/Checkpoint.h"
 #include "mp-opt/Data/Convert.h"
 

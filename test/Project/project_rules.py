@@ -69,7 +69,8 @@ LAYERS = (
     "Precision/Assignment",
     "Autodiff", "Training", "Report", "Conversion", "Codegen/Common", "Codegen/Layout",
     "Codegen/CPU",
-    "Codegen/GPU", "Collectives", "Emulation", "Execution", "passes", "Codegen/Host", "API", "Options", "CAPI",
+    "Codegen/GPU", "Collectives", "Emulation", "Execution", "passes", "Codegen/Host", "API/Model", "API/Run", "API/Train",
+    "Options", "CAPI",
 )  # fmt: skip
 # Files may name fewer operators than this.
 MANY_OPERATORS = 8

@@ -118,23 +118,23 @@ class ProjectRules(unittest.TestCase):
         )
 
     def test_passes_stand_below_api(self):
-        below = {"include/mp-opt/API/Model.h": SPDX}
-        text = SPDX + '#include "mp-opt/API/Model.h"\n'
+        below = {"include/mp-opt/API/Model/Model.h": SPDX}
+        text = SPDX + '#include "mp-opt/API/Model/Model.h"\n'
         for name in "passes/Precision/Own.cpp", "lib/Target/ONNX/Own.cpp":
             code, output, _ = run("dependencies", {**below, name: text})
             self.assertEqual(code, 1, output)
             self.assertIn(name, output)
-            self.assertIn("belongs to API, which stands behind", output)
+            self.assertIn("belongs to API/Model, which stands behind", output)
 
     def test_api_includes_pass(self):
         text = SPDX + '#include "Precision/Passes.h"\n'
-        code, output, _ = run("dependencies", {"lib/API/Model.cpp": text})
+        code, output, _ = run("dependencies", {"lib/API/Model/Model.cpp": text})
         self.assertEqual(code, 0, output)
 
     def test_public_api_includes_pass(self):
         self.assert_found(
             "dependencies",
-            "include/mp-opt/API/Model.h",
+            "include/mp-opt/API/Model/Model.h",
             '#include "Precision/Passes.h"\n',
             "belongs to passes/",
         )

@@ -7,8 +7,8 @@
 
 #include "Findings.h"
 
-#include "mp-opt/API/Model.h"
-#include "mp-opt/API/Reports.h"
+#include "mp-opt/API/Model/Model.h"
+#include "mp-opt/API/Model/Reports.h"
 
 #include "Pipelines/Pipelines.h"
 

@@ -10,7 +10,7 @@
 #include "MLIRFlags.h"
 #include "MessagePrinter.h"
 
-#include "mp-opt/API/ModuleDigest.h"
+#include "mp-opt/API/Model/ModuleDigest.h"
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Options/InputFlags.h"
 #include "mp-opt/Support/ShownText.h"

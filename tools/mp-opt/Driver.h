@@ -16,7 +16,7 @@
 
 #include "Options.h"
 
-#include "mp-opt/API/ModelOutput.h"
+#include "mp-opt/API/Model/ModelOutput.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/Timing.h"

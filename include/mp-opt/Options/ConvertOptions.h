@@ -12,11 +12,11 @@
 #ifndef MPOPT_OPTIONS_CONVERTOPTIONS_H
 #define MPOPT_OPTIONS_CONVERTOPTIONS_H
 
-#include "mp-opt/API/CodeOutput.h"
-#include "mp-opt/API/ModelConversion.h"
-#include "mp-opt/API/ModelInput.h"
-#include "mp-opt/API/Reports.h"
-#include "mp-opt/API/Verification.h"
+#include "mp-opt/API/Model/CodeOutput.h"
+#include "mp-opt/API/Model/ModelConversion.h"
+#include "mp-opt/API/Model/ModelInput.h"
+#include "mp-opt/API/Model/Reports.h"
+#include "mp-opt/API/Run/Verification.h"
 #include "mp-opt/Options/OptionGroups.h"
 
 #include "llvm/Support/Error.h"
