@@ -11,6 +11,7 @@
 #include "mp-opt/API/Run/OutputDifferences.h"
 #include "mp-opt/API/Run/Session.h"
 #include "mp-opt/API/Train/Trainer.h"
+#include "mp-opt/Data/Checkpoint.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"

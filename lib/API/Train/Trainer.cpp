@@ -7,14 +7,17 @@
 
 #include "mp-opt/API/Train/Trainer.h"
 
+#include "Checkpoints.h"
+#include "DivergenceOrigin.h"
+#include "RankAgreement.h"
+#include "RunHealth.h"
+
 #include "mp-opt/API/Model/Error.h"
 #include "mp-opt/API/Run/Session.h"
+#include "mp-opt/API/Train/Evaluation.h"
 #include "mp-opt/API/Train/TrainedModel.h"
 #include "mp-opt/API/Train/TrainingLog.h"
 #include "mp-opt/Training/Distribution.h"
-
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 
 #include <chrono>
 #include <cmath>
@@ -23,43 +26,73 @@ using namespace llvm;
 
 namespace mp {
 
-/// Dynamic loss scaling skips steps until it has found its scale. This many
-/// skipped steps in a row give a warning.
-static constexpr unsigned manySkipped = 10;
+/// A run with its parts, and the loop.
+struct Trainer::Impl {
+  Impl(std::unique_ptr<Model> model, const DataSet &data, TrainingStep step,
+       Batches batches, TrainerOptions given, CheckpointLock lock);
+
+  // Creation.
+  Error start();
+  void report(const Twine &what, const DataRemarks &remarks) const;
+  Error makeEvaluation();
+  Error compile();
+  Error checkAverages();
+  Error readInit();
+
+  // Steps.
+  Error makeStep();
+  void readOutputs();
+  void addToEpoch();
+  Error evaluate();
+  Expected<std::vector<NamedTensor>> getResult() const;
+
+  // Ends.
+  Expected<TrainingEnd> runSteps(const TrainingObserver &observer);
+  Expected<std::optional<TrainingEnd>> endStep(bool isStopped);
+  Expected<std::optional<TrainingEnd>>
+  agreeOnEnd(const TrainingObserver &observer);
+  void traceDivergence();
+
+  /// The order matters: the programs need the model's context.
+  std::unique_ptr<Model> model;
+  std::unique_ptr<StepSession> session;
+  std::unique_ptr<Evaluation> evaluation;
+  const TrainingStep form;
+  Batches batches;
+  TrainerOptions options;
+  const uint64_t total, every;
+  RunData data;
+  Checkpoints checkpoints;
+  ShardedStates shards;
+  std::optional<RunStates> states;
+  std::optional<RankAgreement> agreement;
+  std::optional<RunHealth> health;
+  StepRecord last;
+  std::optional<double> validation;
+  double stepSeconds = 0;
+  /// Over the finite losses of this epoch.
+  double epochSum = 0;
+  uint64_t epochCount = 0;
+  /// The node that first produced a non-finite value; empty if unknown.
+  std::string origin;
+};
 
 //===----------------------------------------------------------------------===//
 // Creation
 //===----------------------------------------------------------------------===//
 
-Trainer::Trainer(std::unique_ptr<Model> model, TrainingStep step,
-                 Batches batches, TrainerOptions given)
-    : model(std::move(model)), form(std::move(step)),
-      batches(std::move(batches)), options(std::move(given)),
-      content(getContentName(this->model->getContent())),
+Trainer::Impl::Impl(std::unique_ptr<Model> from, const DataSet &set,
+                    TrainingStep step, Batches rows, TrainerOptions given,
+                    CheckpointLock lock)
+    : model(std::move(from)), form(std::move(step)), batches(std::move(rows)),
+      options(std::move(given)),
       total(options.steps ? options.steps
-                          : options.epochs * this->batches.getCount()),
-      every(options.every ? options.every : this->batches.getCount()),
-      writer(options.checkpoints, unsigned(options.keep)) {}
-
-/// Locks the folder of checkpoints. Fails if another run holds it, or if it has
-/// checkpoints of a run that is not resumed.
-static Error takeFolder(const TrainerOptions &options, CheckpointLock &lock) {
-  if (options.checkpoints.empty())
-    return Error::success();
-  auto taken =
-      CheckpointLock::take(options.checkpoints, [&](const Twine &warning) {
-        if (options.onWarning)
-          options.onWarning(warning);
-      });
-  if (!taken)
-    return taken.takeError();
-  lock = std::move(*taken);
-  if (options.resume ||
-      CheckpointFolder(options.checkpoints).getSteps().empty())
-    return Error::success();
-  return createStringError(options.checkpoints +
-                           ": has checkpoints of another run; --resume "
-                           "continues from it");
+                          : options.epochs * batches.getCount()),
+      every(options.every ? options.every : batches.getCount()),
+      data(set, batches, options),
+      checkpoints(options, std::move(lock), batches, data,
+                  getContentName(model->getContent())) {
+  report(set.path, batches.getRemarks());
 }
 
 Expected<std::unique_ptr<Trainer>> Trainer::create(std::unique_ptr<Model> model,
@@ -76,31 +109,43 @@ Expected<std::unique_ptr<Trainer>> Trainer::create(std::unique_ptr<Model> model,
           Twine(options.ranks->getSize()) +
           ": mp-opt --train --distribute makes a step that does; --ranks=1 "
           "trains alone");
-    configureRank(options);
+    RankAgreement::configureRank(options);
   }
-  CheckpointLock lock;
-  if (Error failed = takeFolder(options, lock))
-    return failed;
+  auto lock = Checkpoints::lock(options);
+  if (!lock)
+    return lock.takeError();
   auto batches = Batches::create(*step, data, options.batches);
   if (!batches)
     return batches.takeError();
-  std::unique_ptr<Trainer> trainer(
-      new Trainer(std::move(model), std::move(*step), std::move(*batches),
-                  std::move(options)));
-  trainer->lock = std::move(lock);
-  trainer->dataPath = data.path;
-  trainer->dataVersion = data.version;
-  trainer->report(data.path, trainer->batches.getRemarks());
-  for (auto next :
-       {&Trainer::readData, &Trainer::readCheckpoint, &Trainer::makeEvaluation,
-        &Trainer::compile, &Trainer::findRate, &Trainer::checkAverages,
-        &Trainer::readInit, &Trainer::resume, &Trainer::judgeData})
-    if (Error failed = ((*trainer).*next)())
-      return failed;
-  return trainer;
+  auto impl = std::make_unique<Impl>(std::move(model), data, std::move(*step),
+                                     std::move(*batches), std::move(options),
+                                     std::move(*lock));
+  if (Error failed = impl->start())
+    return failed;
+  return std::unique_ptr<Trainer>(new Trainer(std::move(impl)));
 }
 
-Error Trainer::makeEvaluation() {
+/// The data are read while the step is compiled.
+Error Trainer::Impl::start() {
+  data.read(model->getModule());
+  if (Error failed = checkpoints.readNewest())
+    return failed;
+  if (Error failed = makeEvaluation())
+    return failed;
+  if (Error failed = compile())
+    return failed;
+  if (Error failed = session->setSchedule(options.rate, total, "--lr"))
+    return failed;
+  if (Error failed = checkAverages())
+    return failed;
+  if (Error failed = readInit())
+    return failed;
+  if (Error failed = checkpoints.resume(last, validation))
+    return failed;
+  return data.judge();
+}
+
+Error Trainer::Impl::makeEvaluation() {
   if (!options.validation)
     return Error::success();
   auto created = Evaluation::create(*model, form, *options.validation,
@@ -112,7 +157,7 @@ Error Trainer::makeEvaluation() {
   return Error::success();
 }
 
-Error Trainer::compile() {
+Error Trainer::Impl::compile() {
   CompileOptions compile = options.compile;
   if (options.ranks) {
     compile.keepReductions = true;
@@ -122,21 +167,26 @@ Error Trainer::compile() {
   if (Error failed = batches.load(0, first))
     return failed;
   addSizes(form.inputs, first, compile);
-  if (Error failed = shardStates())
-    return failed;
+  if (options.shardOptimizer && options.ranks)
+    if (Error failed = shards.shard(*model, *options.ranks))
+      return failed;
   dropUnreadOutputs(*model, form);
-  auto created = StepProgram::create(*model, std::move(compile));
+  auto created =
+      StepSession::create(*model, std::move(compile), checkpoints.getContent());
   if (!created)
     return created.takeError();
   model->discard();
-  compiled = std::move(*created);
-  findShards();
-  if (!options.checkpoints.empty())
-    stateHash = hashStates();
+  session = std::move(*created);
+  shards.setSession(*session);
+  states.emplace(*session, shards, checkpoints.getWriter());
+  checkpoints.setStates(*session, *states);
+  agreement.emplace(options, *session, shards);
+  health.emplace(*session, shards, *states, last, options);
   return Error::success();
 }
 
-void Trainer::report(const Twine &what, const DataRemarks &remarks) const {
+void Trainer::Impl::report(const Twine &what,
+                           const DataRemarks &remarks) const {
   std::string prefix = what.str();
   prefix += prefix.empty() ? "" : ": ";
   for (const std::string &text : remarks.warnings)
@@ -147,98 +197,31 @@ void Trainer::report(const Twine &what, const DataRemarks &remarks) const {
       options.onNote(prefix + text);
 }
 
-Error Trainer::findRate() {
-  if (compiled->hasRate() && !options.rate.base)
-    options.rate.base = compiled->getDefaultRate();
-  else if (!compiled->hasRate() &&
-           (options.rate.base || !options.rate.isFixed()))
-    return createStringError("the model has no input '" + rateName +
-                             "': --lr and its schedule do not apply");
-  if (options.rate.schedule == RateSchedule::Step && !options.rate.interval)
-    return createStringError("a learning rate that falls in steps needs an "
-                             "interval");
-  return Error::success();
-}
-
-//===----------------------------------------------------------------------===//
-// States
-//===----------------------------------------------------------------------===//
-
-Error Trainer::checkAverages() {
-  std::vector<NamedTensor> all = compiled->nameStates();
+Error Trainer::Impl::checkAverages() {
+  std::vector<NamedTensor> all = session->getProgram().nameStates();
   if (options.average && takeAverages(all).size() == all.size())
     return createStringError("the model has no averages of parameters, as "
                              "mp-opt --average adds them");
   return Error::success();
 }
 
-Expected<std::vector<NamedTensor>> Trainer::readInitStates() const {
-  // `init` may be a single checkpoint inside a folder of checkpoints.
-  SmallString<128> states(options.init);
-  sys::path::append(states, "states.safetensors");
-  if (sys::fs::exists(states))
-    return readDataFile(states);
-  if (sys::fs::is_directory(options.init) &&
-      !CheckpointFolder::isOne(options.init))
-    return createStringError(options.init +
-                             ": expected a file with states or a folder with "
-                             "checkpoints, found a folder without any");
-  return readTensors(options.init, [&](const Twine &warning) {
-    if (options.onWarning)
-      options.onWarning(warning);
-  });
-}
-
-Error Trainer::readInit() {
+Error Trainer::Impl::readInit() {
   if (options.init.empty())
     return Error::success();
-  auto read = readInitStates();
+  auto read = readInitStates(options);
   if (!read)
     return read.takeError();
-  if (Error failed = setStates(*read))
+  if (Error failed = states->set(*read, /*needsAll=*/false))
     return prefixError(options.init, std::move(failed));
   return Error::success();
-}
-
-Error Trainer::setStates(ArrayRef<NamedTensor> given) {
-  return setStates(given, /*needsAll=*/false);
-}
-
-Expected<std::vector<NamedTensor>> Trainer::getStates() const {
-  writer.wait();
-  if (!shards.empty() && gatheredStep != step)
-    return createStringError("the ranks have parts of the states, which were "
-                             "not put together after step " +
-                             Twine(step));
-  auto states = compiled->fetchStates();
-  if (!states)
-    return addContext("the states after step " + Twine(step),
-                      states.takeError());
-  putWholes(*states);
-  return states;
-}
-
-Expected<std::vector<NamedTensor>> Trainer::getResult() const {
-  auto states = getStates();
-  if (!states || !options.average)
-    return states;
-  return takeAverages(*states);
 }
 
 //===----------------------------------------------------------------------===//
 // Steps
 //===----------------------------------------------------------------------===//
 
-Error Trainer::setRate() {
-  if (!compiled->hasRate())
-    return Error::success();
-  double value = options.rate.at(step, total);
-  last.rate = value;
-  return compiled->setRate(value);
-}
-
-void Trainer::addToEpoch() {
-  if ((step - 1) % batches.getCount() == 0)
+void Trainer::Impl::addToEpoch() {
+  if ((last.step - 1) % batches.getCount() == 0)
     epochSum = double(epochCount = 0);
   if (std::isfinite(last.loss)) {
     epochSum += last.loss;
@@ -247,75 +230,71 @@ void Trainer::addToEpoch() {
   last.epochLoss = epochCount ? epochSum / double(epochCount) : last.loss;
 }
 
-void Trainer::readOutputs() {
-  last.epoch = step / batches.getCount();
-  last.step = ++step;
-  last.loss = compiled->getLoss();
-  last.parts = compiled->getLossParts();
+void Trainer::Impl::readOutputs() {
+  const StepProgram &program = session->getProgram();
+  last.step = session->getCount();
+  last.epoch = (last.step - 1) / batches.getCount();
+  last.loss = program.getLoss();
+  last.parts = program.getLossParts();
   addToEpoch();
-  last.scale = compiled->getScalar(scaleName);
-  last.skipped = compiled->getScalar(skippedName);
+  last.rate = session->getRate();
+  last.scale = program.getScalar(scaleName);
+  last.skipped = program.getScalar(skippedName);
   last.validation.reset();
 }
 
-Error Trainer::makeStep() {
+Error Trainer::Impl::makeStep() {
   using Clock = std::chrono::steady_clock;
   Clock::time_point start = Clock::now();
-  if (Error failed = batches.load(step, compiled->getValues()))
+  StepProgram &program = session->getProgram();
+  uint64_t step = session->getCount();
+  if (Error failed = batches.load(step, program.getValues()))
     return failed;
-  if (Error failed = setRate())
+  if (Error failed = session->setRate())
     return failed;
-  wholes.clear();
+  shards.dropWholes();
   // A resumed run continues with the same random numbers. Each rank has the
   // random numbers of its batch.
   const BatchOptions &own = options.batches;
-  std::optional<double> before = compiled->getScalar(skippedName);
-  if (Error failed = compiled->run(int64_t(step * own.ranks + own.rank)))
-    return addContext("step " + Twine(step + 1), std::move(failed));
+  std::optional<double> skippedBefore = program.getScalar(skippedName);
+  if (Error failed = session->run(int64_t(step * own.ranks + own.rank)))
+    return failed;
   readOutputs();
-  countSkipped(before);
-  if (Error failed = judgeLoss())
+  if (Error failed = health->judge(skippedBefore))
     return failed;
   last.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   stepSeconds += last.seconds;
   return Error::success();
 }
 
-void Trainer::countSkipped(std::optional<double> before) {
-  // The update of an open window has not happened yet.
-  if (compiled->isWindowOpen())
-    return;
-  bool wasSkipped = before && last.skipped && *last.skipped > *before;
-  skippedInRow = wasSkipped ? skippedInRow + 1 : 0;
-  if (skippedInRow == manySkipped && options.onWarning)
-    options.onWarning("the last " + Twine(manySkipped) + " steps, up to step " +
-                      Twine(step) +
-                      ", were all skipped: their gradients are "
-                      "not finite, and no parameter changes");
+Expected<std::vector<NamedTensor>> Trainer::Impl::getResult() const {
+  auto all = states->get();
+  if (!all || !options.average)
+    return all;
+  return takeAverages(*all);
 }
 
-Error Trainer::evaluate() {
-  bool isDue = step % batches.getCount() == 0 || step == total;
+Error Trainer::Impl::evaluate() {
+  bool isDue = last.step % batches.getCount() == 0 || last.step == total;
   // Averages may be states that ranks share.
   if (isDue)
-    if (Error failed = gatherShards())
+    if (Error failed = shards.gather())
       return failed;
-  if (!evaluation || !isDue || !(std::isfinite(last.loss) || isVoid))
+  if (!evaluation || !isDue || !health->hasUsableLoss())
     return Error::success();
   auto result = getResult();
   if (!result)
     return result.takeError();
-  std::vector<Tensor> values = std::as_const(*compiled).getValues();
-  for (const auto &[index, whole] : wholes)
-    values[index] = whole;
+  const StepProgram &program = session->getProgram();
+  std::vector<Tensor> values = states->getWholeValues();
   if (options.average)
     for (const NamedTensor &named : *result)
-      for (unsigned index : compiled->getStates())
-        if (compiled->getInputs()[index].name == named.name)
+      for (unsigned index : program.getStates())
+        if (program.getInputs()[index].name == named.name)
           values[index] = named.tensor;
   Expected<double> loss = evaluation->compute(values);
   if (!loss)
-    return prefixError("validation after step " + Twine(step),
+    return prefixError("validation after step " + Twine(last.step),
                        loss.takeError());
   last.validation = validation = *loss;
   return Error::success();
@@ -325,29 +304,72 @@ Error Trainer::evaluate() {
 // Runs
 //===----------------------------------------------------------------------===//
 
-Expected<TrainingEnd> Trainer::run(const TrainingObserver &observer) {
-  Expected<TrainingEnd> end = runSteps(observer);
-  Error failed = writer.finish();
-  if (!failed)
-    return end;
-  // The first error is the reason; later ones are dropped.
-  if (!end)
-    return joinErrors(end.takeError(), std::move(failed));
-  return std::move(failed);
+/// The end that the run has reached with its last step, if any. A checkpoint
+/// does not replace a good one while the loss is not a finite number.
+Expected<std::optional<TrainingEnd>> Trainer::Impl::endStep(bool isStopped) {
+  if (health->hasDiverged())
+    return TrainingEnd::Diverged;
+  bool isFinished = last.step == total, isLast = isStopped || isFinished;
+  bool isKept =
+      isLast || (last.step % every == 0 && !options.checkpoints.empty() &&
+                 health->isWorthKeeping());
+  if (!isKept)
+    return std::nullopt;
+  Expected<bool> areFinite = health->hasFiniteStates();
+  if (!areFinite)
+    return areFinite.takeError();
+  if (!*areFinite)
+    return TrainingEnd::Diverged;
+  if (Error failed = checkpoints.write(last, validation))
+    return failed;
+  if (!isLast)
+    return std::nullopt;
+  return isFinished ? TrainingEnd::Finished : TrainingEnd::Stopped;
 }
 
-Expected<TrainingEnd> Trainer::runSteps(const TrainingObserver &observer) {
+/// The same with the agreement of all ranks.
+Expected<std::optional<TrainingEnd>>
+Trainer::Impl::agreeOnEnd(const TrainingObserver &observer) {
+  bool isStopped = observer.shouldStop && observer.shouldStop();
+  isStopped |= checkpoints.takeStopFile();
+  Expected<bool> all = agreement->agreeOnStop(
+      isStopped, last.step == total || last.step % every == 0);
+  if (!all)
+    return all.takeError();
+  auto end = endStep(*all);
+  return end ? agreement->agreeOnEnd(*end) : std::move(end);
+}
+
+/// Searches for the origin of the divergence. Errors of the search are ignored,
+/// since the run has diverged anyway.
+void Trainer::Impl::traceDivergence() {
+  if (!options.readStep || options.ranks || !shards.isEmpty())
+    return;
+  uint64_t reached = session->getCount();
+  double made = double(reached - health->getFirstStep());
+  Expected<std::string> found =
+      findOrigin({options, form, batches, *session, checkpoints.getStep(),
+                  stepSeconds / made});
+  if (found)
+    origin = std::move(*found);
+  else
+    consumeError(found.takeError());
+  session->setCount(reached);
+}
+
+Expected<TrainingEnd>
+Trainer::Impl::runSteps(const TrainingObserver &observer) {
   std::optional<TrainingLog> log;
   if (!options.log.empty()) {
-    auto opened = TrainingLog::open(options.log, step);
+    auto opened = TrainingLog::open(options.log, session->getCount());
     if (!opened)
       return opened.takeError();
     log = std::move(*opened);
   }
   // The trainable values have been copied.
   model->releasePages();
-  noteStart();
-  while (step < total) {
+  health->noteStart();
+  while (session->getCount() < total) {
     if (Error failed = makeStep())
       return failed;
     if (Error failed = evaluate())
@@ -358,24 +380,105 @@ Expected<TrainingEnd> Trainer::runSteps(const TrainingObserver &observer) {
     if (observer.onStep)
       if (Error failed = observer.onStep(last))
         return failed;
-    Expected<bool> isStopped =
-        agreeOnStop(observer.shouldStop && observer.shouldStop());
-    if (!isStopped)
-      return isStopped.takeError();
-    auto end = endStep(*isStopped);
-    if (!end)
-      return end.takeError();
-    end = agreeOnEnd(*end);
+    auto end = agreeOnEnd(observer);
     if (!end)
       return end.takeError();
     if (*end && **end == TrainingEnd::Finished)
-      return checkChanges();
+      return health->checkChanges();
     if (*end && **end == TrainingEnd::Diverged)
       traceDivergence();
     if (*end)
       return **end;
   }
   return TrainingEnd::Finished;
+}
+
+//===----------------------------------------------------------------------===//
+// The interface
+//===----------------------------------------------------------------------===//
+
+Trainer::Trainer(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+Trainer::~Trainer() = default;
+
+Error Trainer::setStates(ArrayRef<NamedTensor> states) {
+  return impl->states->set(states, /*needsAll=*/false);
+}
+
+Error Trainer::joinRanks() {
+  if (!impl->options.ranks)
+    return Error::success();
+  return impl->agreement->join(impl->checkpoints.getSettings(),
+                               impl->data.getHashes(), impl->last);
+}
+
+Error Trainer::connectDevices() { return impl->agreement->connectDevices(); }
+
+Expected<TrainingEnd> Trainer::run(const TrainingObserver &observer) {
+  Expected<TrainingEnd> end = impl->runSteps(observer);
+  Error failed = impl->checkpoints.finish();
+  if (!failed)
+    return end;
+  // The first error is the reason; later ones are dropped.
+  if (!end)
+    return joinErrors(end.takeError(), std::move(failed));
+  return std::move(failed);
+}
+
+uint64_t Trainer::getStep() const { return impl->session->getCount(); }
+uint64_t Trainer::getTotal() const { return impl->total; }
+
+std::optional<uint64_t> Trainer::getCheckpointStep() const {
+  return impl->checkpoints.getStep();
+}
+
+const StepRecord &Trainer::getLast() const { return impl->last; }
+uint64_t Trainer::getEpochSteps() const { return impl->batches.getCount(); }
+
+uint64_t Trainer::getBatchSize() const {
+  return impl->batches.getBatchSize() * impl->options.batches.ranks;
+}
+
+std::pair<uint64_t, uint64_t> Trainer::getShardedBytes() const {
+  return impl->shards.getBytes();
+}
+
+const ProcessGroup *Trainer::getRanks() const { return impl->options.ranks; }
+
+std::optional<double> Trainer::getValidation() const {
+  return impl->validation;
+}
+
+double Trainer::getStepSeconds() const { return impl->stepSeconds; }
+
+std::string Trainer::describeDivergence() const {
+  std::string text = impl->health->describeDivergence(impl->origin);
+  if (auto written = impl->checkpoints.getStep())
+    text += "; the last checkpoint is that of step " + std::to_string(*written);
+  return text;
+}
+
+std::string Trainer::describeUnchanged() const {
+  return impl->health->describeUnchanged();
+}
+
+Error Trainer::writeCheckpoint(StringRef folder) {
+  return impl->checkpoints.writeTo(folder, impl->last, impl->validation);
+}
+
+bool Trainer::isStepBroken() const {
+  return impl->session->getProgram().isBroken();
+}
+
+Expected<bool> Trainer::hasFiniteStates() {
+  return impl->health->hasFiniteStates();
+}
+
+Expected<std::vector<NamedTensor>> Trainer::getStates() const {
+  return impl->states->get();
+}
+
+Expected<std::vector<NamedTensor>> Trainer::getResult() const {
+  return impl->getResult();
 }
 
 } // namespace mp

@@ -1,4 +1,4 @@
-//===- TrainerRanks.cpp - One run of several ranks ------------------------===//
+//===- RankAgreement.cpp - One run of several ranks -----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/API/Train/Trainer.h"
+#include "RankAgreement.h"
 
 #include "mp-opt/API/Model/Error.h"
 #include "mp-opt/Codegen/Host/HostTarget.h"
@@ -30,7 +30,7 @@ namespace mp {
 
 static constexpr uint64_t stepsBetweenChecks = 100;
 
-void Trainer::configureRank(TrainerOptions &options) {
+void RankAgreement::configureRank(TrainerOptions &options) {
   options.batches.ranks = uint64_t(options.ranks->getSize());
   options.batches.rank = uint64_t(options.ranks->getRank());
   if (options.ranks->getRank() == 0)
@@ -50,11 +50,13 @@ void Trainer::configureRank(TrainerOptions &options) {
 //===----------------------------------------------------------------------===//
 
 /// Settings that must be equal on all ranks, by names that users know.
-DataAttributes Trainer::describeRun() {
-  DataAttributes run = getSettings();
+static DataAttributes describeRun(DataAttributes run,
+                                  const DataAttributes &dataHashes,
+                                  const StepSession &session,
+                                  const TrainerOptions &options) {
   run["version"] = MPOPT_VERSION;
-  run["training step"] = content;
-  run["steps in all"] = std::to_string(total);
+  run["training step"] = session.getContent();
+  run["steps in all"] = std::to_string(session.getTotal());
   run["wire"] = options.ranks->getOptions().isWireBF16 ? "bf16" : "fp32";
   run["shared by ranks"] = options.shardOptimizer ? "optimizer" : "none";
   run["collectives"] =
@@ -73,7 +75,7 @@ DataAttributes Trainer::describeRun() {
          stringifyProducts(target->products) +
          (target->isDirect ? ", direct" : ""))
             .str();
-  for (const auto &[name, hash] : getDataHash())
+  for (const auto &[name, hash] : dataHashes)
     run["elements of '" + name + "'"] = hash;
   return run;
 }
@@ -103,11 +105,11 @@ static SmallVector<StringRef> split(StringRef text) {
   return lines;
 }
 
-Error Trainer::compareRuns() {
+Error RankAgreement::compareRuns(const DataAttributes &run) {
   std::string own;
-  for (const auto &[name, value] : describeRun())
+  for (const auto &[name, value] : run)
     own += name + " = " + value + "\n";
-  auto strings = gatherStrings(*options.ranks, own);
+  auto strings = gatherStrings(*ranks, own);
   if (!strings)
     return strings.takeError();
   SmallVector<StringRef> first = split(strings->front());
@@ -132,38 +134,41 @@ Error Trainer::compareRuns() {
   return Error::success();
 }
 
-Error Trainer::shareStates() {
+Error RankAgreement::shareStates(StepRecord &last) {
   struct Position {
     uint64_t step, epoch;
     double loss, epochLoss;
-  } position = {step, last.epoch, last.loss, last.epochLoss};
-  if (Error failed = options.ranks->broadcast(&position, sizeof(position)))
+  } position = {session.getCount(), last.epoch, last.loss, last.epochLoss};
+  if (Error failed = ranks->broadcast(&position, sizeof(position)))
     return failed;
-  step = last.step = position.step;
+  session.setCount(position.step);
+  last.step = position.step;
   last.epoch = position.epoch;
   last.loss = position.loss;
   last.epochLoss = position.epochLoss;
-  for (unsigned index : compiled->getStates()) {
-    const Tensor &state = compiled->getValues()[index];
-    if (Error failed = isRange(index)
-                           ? shareRange(index)
-                           : options.ranks->broadcast(state.getData(),
-                                                      state.getNumBytes()))
+  for (unsigned index : program.getStates()) {
+    const Tensor &state = program.getValues()[index];
+    if (Error failed =
+            shards.isRange(index)
+                ? shards.share(index)
+                : ranks->broadcast(state.getData(), state.getNumBytes()))
       return failed;
   }
   return Error::success();
 }
 
-Error Trainer::joinRanks() {
-  if (!options.ranks)
+Error RankAgreement::join(DataAttributes settings,
+                          const DataAttributes &dataHashes, StepRecord &last) {
+  if (!ranks)
     return Error::success();
-  if (Error failed = compareRuns())
+  if (Error failed = compareRuns(
+          describeRun(std::move(settings), dataHashes, session, options)))
     return failed;
-  if (Error failed = shareStates())
+  if (Error failed = shareStates(last))
     return failed;
-  options.ranks->serveModels();
-  const Program &program = compiled->getProgram();
-  const mp_driver *driver = program.getDriver();
+  ranks->serveModels();
+  const Program &compiled = program.getProgram();
+  const mp_driver *driver = compiled.getDriver();
   if (!driver)
     return Error::success();
   auto open = [&]() -> Expected<const mp_nccl *> {
@@ -171,12 +176,11 @@ Error Trainer::joinRanks() {
       return mp_emulated_nccl();
     return openNCCL();
   };
-  return options.ranks->agreeOnDevices({driver, program.getDeviceNumber()},
-                                       open);
+  return ranks->agreeOnDevices({driver, compiled.getDeviceNumber()}, open);
 }
 
-Error Trainer::connectDevices() {
-  return options.ranks ? options.ranks->connectDevices() : Error::success();
+Error RankAgreement::connectDevices() {
+  return ranks ? ranks->connectDevices() : Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -184,20 +188,20 @@ Error Trainer::connectDevices() {
 //===----------------------------------------------------------------------===//
 
 /// Flips a bit of one rank's state, for tests: "rank=1,step=37,state=w2".
-void Trainer::flipForTest() {
+void RankAgreement::flipForTest() {
   const char *text = std::getenv("MPOPT_TEST_FLIP");
   if (!text)
     return;
-  std::string own = ("rank=" + Twine(options.ranks->getRank()) +
-                     ",step=" + Twine(step) + ",state=")
+  std::string own = ("rank=" + Twine(ranks->getRank()) +
+                     ",step=" + Twine(session.getCount()) + ",state=")
                         .str();
   StringRef wanted(text);
   if (!wanted.consume_front(own))
     return;
-  for (unsigned index : compiled->getStates())
-    if (compiled->getInputs()[index].name == wanted) {
-      *static_cast<char *>(compiled->getValues()[index].getData()) ^= 1;
-      compiled->getProgram().changeInput(index);
+  for (unsigned index : program.getStates())
+    if (program.getInputs()[index].name == wanted) {
+      *static_cast<char *>(program.getValues()[index].getData()) ^= 1;
+      program.getProgram().changeInput(index);
     }
 }
 
@@ -206,28 +210,42 @@ static uint64_t hash(const void *data, size_t bytes) {
       ArrayRef<uint8_t>(static_cast<const uint8_t *>(data), bytes));
 }
 
-Error Trainer::compareStates() {
-  if (Error failed = compiled->getProgram().fetchStates())
+/// The error for a state that differs on `rank`. All ranks find the same
+/// difference. The states must not be saved.
+Error RankAgreement::refuseState(unsigned input, size_t rank) {
+  program.setBroken();
+  std::string text =
+      "after step " + std::to_string(session.getCount()) + ", rank " +
+      std::to_string(rank) + " has other states than rank 0: '" +
+      program.getInputs()[input].name +
+      "' is the first of them; the last checkpoint is from before";
+  return makeError({ErrorKind::BadInput, std::move(text),
+                    /*isReported=*/ranks->getRank() > 0,
+                    /*isEverywhere=*/true});
+}
+
+Error RankAgreement::compareStates() {
+  if (Error failed = program.getProgram().fetchStates())
     return failed;
   std::vector<uint64_t> own;
-  for (unsigned index : compiled->getStates()) {
-    const Tensor &tensor = compiled->getValues()[index];
-    if (!shards.count(index)) {
+  for (unsigned index : program.getStates()) {
+    const Tensor &tensor = program.getValues()[index];
+    if (!shards.contains(index)) {
       own.push_back(hash(tensor.getData(), tensor.getNumBytes()));
       continue;
     }
-    std::vector<uint16_t> bits = getSharedBits(index);
+    std::vector<uint16_t> bits = shards.getSharedBits(index);
     own.push_back(hash(bits.data(), bits.size() * sizeof(uint16_t)));
   }
   ArrayRef<char> bytes(reinterpret_cast<const char *>(own.data()),
                        own.size() * sizeof(uint64_t));
   // First compare a single hash of all states.
-  auto sums = options.ranks->allGatherNumbers(hash(bytes.data(), bytes.size()));
+  auto sums = ranks->allGatherNumbers(hash(bytes.data(), bytes.size()));
   if (!sums)
     return sums.takeError();
   if (llvm::all_equal(*sums))
     return Error::success();
-  auto all = options.ranks->allGather(bytes);
+  auto all = ranks->allGather(bytes);
   if (!all)
     return all.takeError();
   for (size_t place = 0; place < own.size(); ++place)
@@ -240,75 +258,59 @@ Error Trainer::compareStates() {
       };
       if (isEqual(0, rank))
         continue;
-      // The states must not be saved.
-      compiled->setBroken();
-      std::string text =
-          "after step " + std::to_string(step) + ", rank " +
-          std::to_string(rank) + " has other states than rank 0: '" +
-          compiled->getInputs()[compiled->getStates()[place]].name +
-          "' is the first of them; the last checkpoint is from "
-          "before";
-      // All ranks find the same difference.
-      return makeError({ErrorKind::BadInput, std::move(text),
-                        /*isReported=*/options.ranks->getRank() > 0,
-                        /*isEverywhere=*/true});
+      return refuseState(program.getStates()[place], rank);
     }
   return Error::success();
 }
 
 /// In a window of accumulated batches each rank has its own sums. Before states
 /// may be kept, all ranks replace the sums by their means.
-Error Trainer::shareSums() {
-  if (Error failed = compiled->getProgram().fetchStates())
+Error RankAgreement::shareSums() {
+  if (Error failed = program.getProgram().fetchStates())
     return failed;
-  if (compiled->getScalar(accumulatedSteps).value_or(0) == 0)
+  if (program.getScalar(accumulatedSteps).value_or(0) == 0)
     return Error::success();
-  for (unsigned index : compiled->getStates()) {
-    Tensor &tensor = compiled->getValues()[index];
-    if (isAccumulatedSum(compiled->getInputs()[index].name) &&
+  for (unsigned index : program.getStates()) {
+    Tensor &tensor = program.getValues()[index];
+    if (isAccumulatedSum(program.getInputs()[index].name) &&
         tensor.getKind() == ElementKind::Float) {
-      if (Error failed =
-              options.ranks->average({static_cast<float *>(tensor.getData()),
-                                      size_t(tensor.getNumElements())}))
+      if (Error failed = ranks->average({static_cast<float *>(tensor.getData()),
+                                         size_t(tensor.getNumElements())}))
         return failed;
-      compiled->getProgram().changeInput(index);
+      program.getProgram().changeInput(index);
     }
   }
   return Error::success();
 }
 
-/// True if any rank has been asked to stop.
-Expected<bool> Trainer::agreeOnStop(bool isStopped) {
-  isStopped |= takeStopFile();
-  if (!options.ranks)
+Expected<bool> RankAgreement::agreeOnStop(bool isStopped, bool isSaved) {
+  if (!ranks)
     return isStopped;
   flipForTest();
-  auto all = options.ranks->allGatherNumbers(char(isStopped));
+  auto all = ranks->allGatherNumbers(char(isStopped));
   if (!all)
     return all.takeError();
   isStopped = llvm::is_contained(*all, char(true));
-  if (isStopped || step == total || step % stepsBetweenChecks == 0 ||
-      step % every == 0) {
+  isSaved |= isStopped;
+  if (isSaved || session.getCount() % stepsBetweenChecks == 0) {
     if (Error failed = shareSums())
       return failed;
     if (Error failed = compareStates())
       return failed;
   }
-  if (isStopped || step == total || step % every == 0)
-    if (Error failed = gatherShards())
+  if (isSaved)
+    if (Error failed = shards.gather())
       return failed;
   return isStopped;
 }
 
-/// Broadcasts the decision of rank 0, which writes checkpoints. It may find an
-/// end that other ranks do not see, e.g. a state that is not finite.
 Expected<std::optional<TrainingEnd>>
-Trainer::agreeOnEnd(std::optional<TrainingEnd> end) {
-  if (!options.ranks)
+RankAgreement::agreeOnEnd(std::optional<TrainingEnd> end) {
+  if (!ranks)
     return end;
   constexpr int8_t goesOn = -1;
   int8_t code = end ? int8_t(*end) : goesOn;
-  if (Error failed = options.ranks->broadcast(&code, sizeof(code)))
+  if (Error failed = ranks->broadcast(&code, sizeof(code)))
     return failed;
   if (code == goesOn)
     return std::nullopt;

@@ -1,20 +1,18 @@
-//===- TrainerCheckpoints.cpp - Saves and resumes runs --------------------===//
+//===- Checkpoints.cpp - Saves and resumes a run --------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/API/Train/Trainer.h"
+#include "Checkpoints.h"
 
 #include "mp-opt/API/Model/Error.h"
 #include "mp-opt/API/Model/TensorText.h"
 #include "mp-opt/Training/Optimizers.h"
 
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/xxhash.h"
 
 #include <cmath>
 
@@ -24,46 +22,22 @@ namespace mp {
 
 static const std::string statesSetting = "states";
 
-DataAttributes Trainer::getSettings() const {
+Checkpoints::Checkpoints(const TrainerOptions &options, CheckpointLock lock,
+                         const Batches &batches, RunData &data,
+                         std::string content)
+    : options(options), batches(batches), data(data),
+      content(std::move(content)), held(std::move(lock)),
+      writer(options.checkpoints, unsigned(options.keep)) {}
+
+//===----------------------------------------------------------------------===//
+// Settings
+//===----------------------------------------------------------------------===//
+
+DataAttributes Checkpoints::getSettings() const {
   DataAttributes settings;
   batches.describe(settings);
-  options.rate.describe(total, settings);
+  session->getSchedule().describe(session->getTotal(), settings);
   return settings;
-}
-
-/// True if a state belongs to accumulation. Steps that accumulate a different
-/// number of batches share all other states.
-static bool isOfAccumulation(StringRef state) {
-  return state == accumulatedSteps || isAccumulatedSum(state);
-}
-
-/// A hash of everything that steps of one model and optimizer have in common:
-/// names and types of states, and initial parameters.
-std::string Trainer::hashStates() const {
-  ArrayRef<ProgramValue> takes = compiled->getInputs();
-  StringSet<> names;
-  for (unsigned index : compiled->getStates())
-    names.insert(takes[index].name);
-  std::string text;
-  raw_string_ostream os(text);
-  for (unsigned index : compiled->getStates()) {
-    StringRef name = takes[index].name;
-    if (isOfAccumulation(name))
-      continue;
-    ArrayRef<int64_t> sizes = isRange(index)
-                                  ? ArrayRef<int64_t>(shards.at(index)->sizes)
-                                  : compiled->getValues()[index].getSizes();
-    os << name << " " << describeType(takes[index].kind, sizes) << "\n";
-    // States of an optimizer have the parameter's name as a prefix.
-    if (names.contains(name.rsplit('.').first) && name.contains('.'))
-      continue;
-    const Tensor &initial = compiled->getValues()[index];
-    uint64_t content = xxh3_64bits(
-        ArrayRef<uint8_t>(static_cast<const uint8_t *>(initial.getData()),
-                          initial.getNumBytes()));
-    os << content << "\n";
-  }
-  return getContentName(text);
 }
 
 /// Prints numbers with the digits of a float; other text stays unchanged.
@@ -95,7 +69,7 @@ static Error compare(StringRef key, StringRef then, const DataAttributes &now,
       folder);
 }
 
-Error Trainer::checkSettings(const Checkpoint &checkpoint) const {
+Error Checkpoints::checkSettings(const Checkpoint &checkpoint) const {
   DataAttributes now = getSettings(), then = checkpoint.settings;
   then.erase(statesSetting);
   for (const auto &[key, text] : then)
@@ -120,7 +94,8 @@ static uint64_t getNumber(const DataAttributes &settings, StringRef key) {
 /// more ranks, or accumulated fewer and larger batches. The step number is
 /// scaled to keep the number of rows. It grows, so new checkpoints are newer
 /// than existing ones.
-Error Trainer::convertCheckpoint(Checkpoint &checkpoint) const {
+Error Checkpoints::convert(Checkpoint &checkpoint) const {
+  const StepProgram &program = session->getProgram();
   DataAttributes now = getSettings(), &then = checkpoint.settings;
   auto known = then.find(statesSetting);
   if (known == then.end() || known->second != stateHash)
@@ -157,16 +132,16 @@ Error Trainer::convertCheckpoint(Checkpoint &checkpoint) const {
   llvm::erase_if(checkpoint.states, [](const NamedTensor &state) {
     return isOfAccumulation(state.name);
   });
-  for (unsigned index : compiled->getStates())
-    if (StringRef name = compiled->getInputs()[index].name;
+  for (unsigned index : program.getStates())
+    if (StringRef name = program.getInputs()[index].name;
         isOfAccumulation(name))
-      checkpoint.states.push_back({name.str(), compiled->getValues()[index]});
+      checkpoint.states.push_back({name.str(), program.getValues()[index]});
   return Error::success();
 }
 
 /// Checks settings that are known before the step is compiled. The learning
 /// rate is known only after that.
-Error Trainer::checkOrigin(const Checkpoint &checkpoint) const {
+Error Checkpoints::checkOrigin(const Checkpoint &checkpoint) const {
   // A checkpoint of another step of the same model needs further checks.
   bool hasStates = checkpoint.settings.count(statesSetting);
   if (checkpoint.model != content)
@@ -183,71 +158,27 @@ Error Trainer::checkOrigin(const Checkpoint &checkpoint) const {
   return Error::success();
 }
 
-/// Runs without checkpoints need hashes for one that is written in need.
-const DataAttributes &Trainer::getDataHash() {
-  if (!reading)
-    return knownData;
-  if (reading->getHashes().empty()) {
-    std::vector<ReadData> files{{dataPath, batches.getTensors(), false, true}};
-    reading =
-        std::make_unique<DataPass>(std::move(files), StringMap<DataRule>());
-  }
-  return reading->getHashes();
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+Expected<CheckpointLock> Checkpoints::lock(const TrainerOptions &options) {
+  if (options.checkpoints.empty())
+    return CheckpointLock();
+  auto taken =
+      CheckpointLock::take(options.checkpoints, [&](const Twine &warning) {
+        if (options.onWarning)
+          options.onWarning(warning);
+      });
+  if (!taken || options.resume ||
+      CheckpointFolder(options.checkpoints).getSteps().empty())
+    return taken;
+  return createStringError(options.checkpoints +
+                           ": has checkpoints of another run; --resume "
+                           "continues from it");
 }
 
-/// Checks the data by their hashes. Files that have not changed since the
-/// checkpoint are not read again.
-Error Trainer::checkData(const Checkpoint &checkpoint) {
-  if (!checkpoint.data.empty() && !dataVersion.empty() &&
-      checkpoint.dataVersion == dataVersion) {
-    knownData = checkpoint.data;
-    reading.reset();
-    return Error::success();
-  }
-  if (checkpoint.data.empty()) {
-    if (options.onWarning)
-      options.onWarning(options.checkpoints +
-                        ": the checkpoint does not say what is in the data: "
-                        "they are taken for the same");
-    return Error::success();
-  }
-  for (const auto &[name, hash] : getDataHash()) {
-    auto known = checkpoint.data.find(name);
-    if (known == checkpoint.data.end() || known->second != hash)
-      return createStringError("the checkpoint was made with other data: '" +
-                               name +
-                               "' has the same sizes, but not the same "
-                               "elements");
-  }
-  return Error::success();
-}
-
-/// Starts reading the data while the step is compiled.
-Error Trainer::readData() {
-  ReadData read{dataPath, batches.getTensors(), !batches.areRows(),
-                !options.checkpoints.empty() || options.ranks};
-  std::vector<ReadData> files{std::move(read)};
-  if (options.validation) {
-    const DataSet &data = *options.validation;
-    files.push_back({data.path, {}, !batches.areRows(), false});
-    for (const NamedTensor &named : data.inputs)
-      if (llvm::any_of(files.front().tensors, [&](const NamedTensor &input) {
-            return input.name == named.name;
-          }))
-        files.back().tensors.push_back(named);
-  }
-  reading = std::make_unique<DataPass>(std::move(files),
-                                       findDataRules(model->getModule()));
-  return Error::success();
-}
-
-/// Checks before the first step if the step can be trained on the data. Data
-/// that a checkpoint has recorded were checked before.
-Error Trainer::judgeData() {
-  return reading ? reading->check() : Error::success();
-}
-
-Error Trainer::readCheckpoint() {
+Error Checkpoints::readNewest() {
   if (options.checkpoints.empty())
     return Error::success();
   CheckpointFolder folder(options.checkpoints);
@@ -261,69 +192,97 @@ Error Trainer::readCheckpoint() {
     return read.takeError();
   if (Error failed = checkOrigin(*read))
     return prefixError(options.checkpoints, std::move(failed));
-  checkpoint = std::move(*read);
+  newest = std::move(*read);
   return Error::success();
 }
 
-Error Trainer::resume() {
-  if (!checkpoint)
+void Checkpoints::setStates(StepSession &compiled, RunStates &all) {
+  session = &compiled;
+  states = &all;
+  if (!options.checkpoints.empty())
+    stateHash = states->hashOrigin();
+}
+
+Error Checkpoints::load(Checkpoint &checkpoint) {
+  if (checkpoint.model != content)
+    if (Error failed = convert(checkpoint))
+      return failed;
+  if (Error failed = checkSettings(checkpoint))
+    return failed;
+  if (Error failed = data.check(checkpoint))
+    return failed;
+  // Whole states belong to the step that is set before them.
+  session->setCount(checkpoint.step);
+  return states->set(checkpoint.states, /*needsAll=*/true);
+}
+
+Error Checkpoints::resume(StepRecord &last, std::optional<double> &validation) {
+  if (!newest)
     return Error::success();
-  auto fail = [&](Error error) {
-    return prefixError(options.checkpoints, std::move(error));
-  };
-  if (checkpoint->model != content)
-    if (Error failed = convertCheckpoint(*checkpoint))
-      return fail(std::move(failed));
-  if (Error failed = checkSettings(*checkpoint))
-    return fail(std::move(failed));
-  if (Error failed = checkData(*checkpoint))
-    return fail(std::move(failed));
-  if (Error failed = setStates(checkpoint->states, /*needsAll=*/true))
-    return fail(std::move(failed));
-  step = checkpoint->step;
-  gatheredStep = step;
+  if (Error failed = load(*newest))
+    return prefixError(options.checkpoints, std::move(failed));
+  uint64_t step = newest->step;
   writer.setStep(step);
   last.step = step;
   last.epoch = (std::max<uint64_t>(step, 1) - 1) / batches.getCount();
-  last.loss = last.epochLoss = checkpoint->loss.value_or(NAN);
-  validation = checkpoint->validation;
-  checkpoint.reset();
+  last.loss = last.epochLoss = newest->loss.value_or(NAN);
+  validation = newest->validation;
+  newest.reset();
   return Error::success();
 }
 
-Expected<Checkpoint> Trainer::makeCheckpoint() {
-  Checkpoint checkpoint;
-  checkpoint.step = step;
-  checkpoint.epoch = step / batches.getCount();
-  checkpoint.position = step % batches.getCount();
-  checkpoint.model = content;
+Expected<std::vector<NamedTensor>>
+readInitStates(const TrainerOptions &options) {
+  // `init` may be a single checkpoint inside a folder of checkpoints.
+  SmallString<128> states(options.init);
+  sys::path::append(states, "states.safetensors");
+  if (sys::fs::exists(states))
+    return readDataFile(states);
+  if (sys::fs::is_directory(options.init) &&
+      !CheckpointFolder::isOne(options.init))
+    return createStringError(options.init +
+                             ": expected a file with states or a folder with "
+                             "checkpoints, found a folder without any");
+  return readTensors(options.init, [&](const Twine &warning) {
+    if (options.onWarning)
+      options.onWarning(warning);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+Expected<Checkpoint> Checkpoints::make(const StepRecord &last,
+                                       std::optional<double> validation) {
+  DataAttributes hashes = data.getHashes();
+  auto all = states->get();
+  if (!all)
+    return all.takeError();
+  Checkpoint checkpoint = session->makeCheckpoint(std::move(*all));
+  checkpoint.epoch = checkpoint.step / batches.getCount();
+  checkpoint.position = checkpoint.step % batches.getCount();
   checkpoint.settings = getSettings();
   if (!stateHash.empty())
     checkpoint.settings[statesSetting] = stateHash;
-  checkpoint.data = getDataHash();
-  checkpoint.dataVersion = dataVersion;
+  checkpoint.data = std::move(hashes);
+  checkpoint.dataVersion = data.getVersion();
   if (std::isfinite(last.loss))
     checkpoint.loss = last.loss;
   if (validation && std::isfinite(*validation))
     checkpoint.validation = validation;
-  auto states = getStates();
-  if (!states)
-    return states.takeError();
-  checkpoint.states = std::move(*states);
   return checkpoint;
 }
 
-Error Trainer::writeCheckpoint(StringRef folder) {
-  auto made = makeCheckpoint();
+Error Checkpoints::writeTo(StringRef folder, const StepRecord &last,
+                           std::optional<double> validation) {
+  auto made = make(last, validation);
   if (!made)
     return made.takeError();
   return CheckpointFolder(folder).write(*made, unsigned(options.keep));
 }
 
-/// A file named `stop` next to the checkpoints also stops the run, for users
-/// who cannot send a signal, e.g. because the launcher would end the run at
-/// once. The file is removed.
-bool Trainer::takeStopFile() const {
+bool Checkpoints::takeStopFile() const {
   if (options.checkpoints.empty())
     return false;
   SmallString<128> path(options.checkpoints);
@@ -331,20 +290,19 @@ bool Trainer::takeStopFile() const {
   return sys::fs::exists(path) && !sys::fs::remove(path);
 }
 
-/// Writes a checkpoint. Steps on a device continue meanwhile, since they change
-/// other memory.
-Error Trainer::writeCheckpoint() {
+Error Checkpoints::write(const StepRecord &last,
+                         std::optional<double> validation) {
   if (Error failed = writer.finish())
     return failed;
-  if (options.checkpoints.empty() || writer.getStep() == step)
+  if (options.checkpoints.empty() || writer.getStep() == session->getCount())
     return Error::success();
-  auto made = makeCheckpoint();
+  auto made = make(last, validation);
   if (!made)
     return made.takeError();
   if (Error failed = writer.start(std::move(*made)))
     return failed;
-  return compiled->getProgram().hasStatesApart() ? Error::success()
-                                                 : writer.finish();
+  return session->getProgram().getProgram().hasStatesApart() ? Error::success()
+                                                             : writer.finish();
 }
 
 } // namespace mp

@@ -1,4 +1,4 @@
-//===- TrainerShards.cpp - States of which each rank has a range ----------===//
+//===- ShardedStates.cpp - States in parts on ranks -----------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/API/Train/Trainer.h"
+#include "ShardedStates.h"
 
 #include "mp-opt/API/Model/Error.h"
 #include "mp-opt/Support/Rounding.h"
@@ -25,43 +25,43 @@ using namespace llvm;
 
 namespace mp {
 
-Error Trainer::shardStates() {
-  if (!options.shardOptimizer || !options.ranks)
-    return Error::success();
+Error ShardedStates::shard(Model &model, ProcessGroup &group) {
+  ranks = &group;
   ShardSettings settings;
-  settings.ranks = options.ranks->getSize();
-  settings.rank = options.ranks->getRank();
-  shardList = shardOptimizer(model->getModule(), settings);
+  settings.ranks = ranks->getSize();
+  settings.rank = ranks->getRank();
+  list = shardOptimizer(model.getModule(), settings);
   bool hasRanges = llvm::any_of(
-      shardList, [](const ShardedState &state) { return state.isRange; });
+      list, [](const ShardedState &state) { return state.isRange; });
   if (hasRanges)
     return Error::success();
   return createStringError(
-      model->getName() +
+      model.getName() +
       ": --shard=optimizer: it has no state of an optimizer that ranks could "
       "share: expected parameters of " +
       Twine(settings.minElements) +
       " elements or more, with states, that are updated element by element");
 }
 
-/// Maps inputs of the program to sharded states.
-void Trainer::findShards() {
+void ShardedStates::setSession(StepSession &compiled) {
+  session = &compiled;
   StringMap<const ShardedState *> byName;
-  for (const ShardedState &state : shardList)
+  for (const ShardedState &state : list)
     byName[state.name] = &state;
-  for (const auto &[index, input] : llvm::enumerate(compiled->getInputs()))
+  for (const auto &[index, input] :
+       llvm::enumerate(session->getProgram().getInputs()))
     if (const ShardedState *state = byName.lookup(input.name))
       shards[unsigned(index)] = state;
 }
 
-bool Trainer::isRange(unsigned input) const {
+bool ShardedStates::isRange(unsigned input) const {
   auto shard = shards.find(input);
   return shard != shards.end() && shard->second->isRange;
 }
 
-/// Sets states; whole states of ranges are kept until all ranks get their
-/// ranges of them, before the first step.
-Error Trainer::setStates(ArrayRef<NamedTensor> given, bool needsAll) {
+Expected<std::vector<NamedTensor>>
+ShardedStates::takeWholes(ArrayRef<NamedTensor> given, bool needsAll) {
+  StepProgram &program = session->getProgram();
   std::vector<NamedTensor> others;
   StringMap<unsigned> missing;
   for (const auto &[input, shard] : shards)
@@ -75,8 +75,8 @@ Error Trainer::setStates(ArrayRef<NamedTensor> given, bool needsAll) {
     }
     unsigned input = found->second;
     missing.erase(found);
-    ElementKind kind = compiled->getInputs()[input].kind;
-    ArrayRef<int64_t> sizes = shards[input]->sizes;
+    ElementKind kind = program.getInputs()[input].kind;
+    ArrayRef<int64_t> sizes = getSizes(input);
     if (kind != state.tensor.getKind() || sizes != state.tensor.getSizes())
       return createStringError(
           "state '" + state.name + "': expected " + describeType(kind, sizes) +
@@ -87,36 +87,33 @@ Error Trainer::setStates(ArrayRef<NamedTensor> given, bool needsAll) {
       return prefixError("state '" + state.name + "'", copy.takeError());
     wholes[input] = std::move(*copy);
   }
-  gatheredStep = step;
+  setWhole();
   if (needsAll && !missing.empty())
     return createStringError("state '" + missing.begin()->getKey() +
                              "' is missing");
-  // Ranges are not set here: they get their current values, so that no state is
-  // missing.
+  // Ranges keep their values for now; none of them is missing.
   if (needsAll)
     for (const auto &[input, shard] : shards)
       if (shard->isRange)
-        others.push_back({shard->name, compiled->getValues()[input]});
-  return compiled->setStates(others, needsAll);
+        others.push_back({shard->name, program.getValues()[input]});
+  return others;
 }
 
-/// Replaces ranges by whole states.
-void Trainer::putWholes(std::vector<NamedTensor> &states) const {
+void ShardedStates::putWholes(std::vector<NamedTensor> &states) const {
   StringMap<Tensor> byName;
   for (const auto &[input, whole] : wholes)
-    byName[compiled->getInputs()[input].name] = whole;
+    byName[session->getProgram().getInputs()[input].name] = whole;
   for (NamedTensor &state : states)
     if (auto found = byName.find(state.name); found != byName.end())
       state.tensor = found->second;
 }
 
-/// Sets this rank's range from the whole state of rank 0, if rank 0 has it.
-Error Trainer::shareRange(unsigned input) {
-  const ShardedState &shard = *shards[input];
-  Tensor &own = compiled->getValues()[input];
+Error ShardedStates::share(unsigned input) {
+  const ShardedState &shard = *shards.at(input);
+  Tensor &own = session->getProgram().getValues()[input];
   auto known = wholes.find(input);
   char hasWhole = known != wholes.end();
-  if (Error failed = options.ranks->broadcast(&hasWhole, 1))
+  if (Error failed = ranks->broadcast(&hasWhole, 1))
     return failed;
   if (!hasWhole)
     return Error::success();
@@ -129,8 +126,7 @@ Error Trainer::shareRange(unsigned input) {
       return made.takeError();
     whole = std::move(*made);
   }
-  if (Error failed =
-          options.ranks->broadcast(whole.getData(), whole.getNumBytes()))
+  if (Error failed = ranks->broadcast(whole.getData(), whole.getNumBytes()))
     return failed;
   size_t width = own.getNumBytes() / size_t(shard.count);
   std::memcpy(own.getData(),
@@ -142,10 +138,10 @@ Error Trainer::shareRange(unsigned input) {
 
 /// Gathers a state on rank 0, chunk by chunk, since the other ranks have no
 /// memory for whole states.
-Error Trainer::gatherShard(unsigned input, const ShardedState &shard) {
+Error ShardedStates::gather(unsigned input, const ShardedState &shard) {
   constexpr uint64_t maxElements = 1 << 18;
-  const Tensor &own = compiled->getValues()[input];
-  uint64_t numRanks = options.batches.ranks, total = 1;
+  const Tensor &own = session->getProgram().getValues()[input];
+  uint64_t numRanks = uint64_t(ranks->getSize()), total = 1;
   for (int64_t size : shard.sizes)
     total *= uint64_t(size);
   uint64_t count = uint64_t(shard.count);
@@ -153,7 +149,7 @@ Error Trainer::gatherShard(unsigned input, const ShardedState &shard) {
   const char *data = static_cast<const char *>(own.getData()) +
                      (shard.isRange ? 0 : size_t(shard.first) * width);
   Tensor *whole = nullptr;
-  if (options.ranks->getRank() == 0) {
+  if (ranks->getRank() == 0) {
     whole = &wholes[input];
     if (!whole->getData()) {
       Expected<Tensor> made = Tensor::create(own.getKind(), shard.sizes);
@@ -170,7 +166,7 @@ Error Trainer::gatherShard(unsigned input, const ShardedState &shard) {
     if (from < count)
       std::memcpy(piece.data(), data + from * width,
                   std::min(size, count - from) * width);
-    auto all = options.ranks->allGather(piece);
+    auto all = ranks->allGather(piece);
     if (!all)
       return all.takeError();
     for (uint64_t rank = 0; whole && rank < numRanks; ++rank) {
@@ -185,38 +181,37 @@ Error Trainer::gatherShard(unsigned input, const ShardedState &shard) {
   return Error::success();
 }
 
-Error Trainer::gatherShards() {
-  if (shards.empty() || gatheredStep == step)
+Error ShardedStates::gather() {
+  if (areWhole())
     return Error::success();
-  if (Error failed = compiled->getProgram().fetchStates())
+  if (Error failed = session->getProgram().getProgram().fetchStates())
     return failed;
   for (const auto &[input, shard] : shards)
-    if (Error failed = gatherShard(input, *shard))
+    if (Error failed = gather(input, *shard))
       return failed;
-  gatheredStep = step;
+  setWhole();
   return Error::success();
 }
 
-/// The bits of a state that must be equal on all ranks; empty for ranges.
-std::vector<uint16_t> Trainer::getSharedBits(unsigned input) const {
+std::vector<uint16_t> ShardedStates::getSharedBits(unsigned input) const {
   std::vector<uint16_t> bits;
   if (isRange(input))
     return bits;
-  const Tensor &tensor = compiled->getValues()[input];
+  const Tensor &tensor = session->getProgram().getValues()[input];
   bits.resize(size_t(tensor.getNumElements()));
   roundToBFloat16({static_cast<const float *>(tensor.getData()), bits.size()},
                   bits.data());
   return bits;
 }
 
-std::pair<uint64_t, uint64_t> Trainer::getShardedBytes() const {
+std::pair<uint64_t, uint64_t> ShardedStates::getBytes() const {
   uint64_t own = 0, whole = 0;
   for (const auto &[input, shard] : shards) {
     if (!shard->isRange)
       continue;
-    uint64_t total =
-        compiled->getValues()[input].getNumBytes() / uint64_t(shard->count);
-    own += compiled->getValues()[input].getNumBytes();
+    uint64_t total = session->getProgram().getValues()[input].getNumBytes() /
+                     uint64_t(shard->count);
+    own += session->getProgram().getValues()[input].getNumBytes();
     for (int64_t size : shard->sizes)
       total *= uint64_t(size);
     whole += total;
