@@ -142,7 +142,10 @@ void Tests::tellErrors() {
 std::string Tests::print(const ConversionOptions &conversion) {
   mlir::MLIRContext context(registry);
   mlir::PassManager manager(&context);
-  buildConversion(manager, conversion);
+  bool isRefused = false;
+  findings.expect(succeeded(addConversion(manager, conversion, /*dims=*/{},
+                                          /*reports=*/nullptr, isRefused)),
+                  "expected a pipeline");
   std::string text;
   llvm::raw_string_ostream os(text);
   manager.printAsTextualPipeline(os);

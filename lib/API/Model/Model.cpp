@@ -7,13 +7,12 @@
 
 #include "mp-opt/API/Model/Model.h"
 
-#include "mp-opt/API/Model/Reports.h"
+#include "mp-opt/API/Model/ModelOutput.h"
 #include "mp-opt/Codegen/Host/HostTarget.h"
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/ValueSizes.h"
-#include "mp-opt/Support/AtomicFile.h"
 #include "mp-opt/Training/Distribution.h"
 
 #include "Graph/Passes.h"
@@ -21,7 +20,6 @@
 #include "Pipelines/Pipelines.h"
 #include "Precision/Passes.h"
 
-#include "mlir/IR/Threading.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringSet.h"
@@ -52,6 +50,7 @@ public:
           return failure();
         }) {}
 
+  bool isEmpty() const { return text.empty(); }
   StringRef getText() const {
     return text.empty() ? StringRef("the model is invalid") : text;
   }
@@ -153,16 +152,13 @@ llvm::Error Model::runPasses(llvm::function_ref<void(PassManager &)> add) {
 }
 
 llvm::Error Model::convert(const ConversionOptions &conversion,
-                           Reports *reports) {
+                           Reports *reports, ArrayRef<std::string> dims) {
   if (conversion.training)
     if (llvm::Error failed = checkTraining(*conversion.training))
       return failed;
   bool isRefused = false;
   llvm::Error failed = runPasses([&](PassManager &manager) {
-    buildConversion(manager, conversion, reports);
-    if (reports && reports->isWanted() && !conversion.mixed)
-      reports->addEnd(manager);
-    watchStrictCheck(manager, isRefused);
+    (void)addConversion(manager, conversion, dims, reports, isRefused);
   });
   (*module)->removeDiscardableAttr(mark::summary);
   if (!failed || !isRefused)
@@ -320,37 +316,17 @@ llvm::Expected<std::string> Model::getONNX() {
 }
 
 llvm::Error Model::writeONNX(StringRef path) {
-  auto exported = exportTo(path);
-  if (!exported)
-    return exported.takeError();
-  auto forEach = [&](size_t count, llvm::function_ref<void(size_t)> body) {
-    parallelFor(&context, 0, count, body);
-  };
-  auto main = AtomicFile::create(path);
-  if (!main)
-    return main.takeError();
-  std::vector<AtomicFile *> parts;
-  std::unique_ptr<AtomicFile> data;
-  if (!(*exported)->getExternalData().empty()) {
-    auto part = AtomicFile::createPart((*main)->getFolder(), **main,
-                                       "the data file of '" + path + "'");
-    if (!part)
-      return part.takeError();
-    data = std::move(*part);
-    auto hash = writeContent((*exported)->getExternalData(), *data, forEach);
-    if (!hash)
-      return hash.takeError();
-    data->setName((*exported)->nameExternalData(*hash));
-    if (llvm::Error failed = data->finish())
-      return failed;
-    parts.push_back(data.get());
-  }
-  auto hash = writeContent((*exported)->getModel(), **main, forEach);
-  if (!hash)
-    return hash.takeError();
-  if (llvm::Error failed = (*main)->finish())
+  ErrorRecorder recorder(context);
+  ModelOutputOptions where;
+  where.path = path.str();
+  where.inputPath = name;
+  where.copiesDataFiles = false;
+  llvm::Error failed = ModelOutput(std::move(where), input)
+                           .write(*module, Format::ONNX, /*unchanged=*/false);
+  if (!failed || recorder.isEmpty())
     return failed;
-  return commitTogether(parts, **main);
+  consumeError(std::move(failed));
+  return fail(ErrorKind::BadInput, recorder.getText());
 }
 
 //===----------------------------------------------------------------------===//

@@ -147,7 +147,7 @@ static void buildMixedPrecision(OpPassManager &pm,
   buildMixedPrecisionPipeline(pm, options, addReports);
 }
 
-void addDimensionCheck(OpPassManager &pm, ArrayRef<std::string> dims) {
+static void addDimensionCheck(OpPassManager &pm, ArrayRef<std::string> dims) {
   if (dims.empty())
     return;
   CheckDimensionsOptions options;
@@ -155,11 +155,9 @@ void addDimensionCheck(OpPassManager &pm, ArrayRef<std::string> dims) {
   pm.addPass(createCheckDimensions(options));
 }
 
-void buildConversion(OpPassManager &pm, const ConversionOptions &options,
-                     Reports *reports) {
+static void buildConversion(OpPassManager &pm, const ConversionOptions &options,
+                            Reports *reports) {
   bool isReported = reports && reports->isWanted();
-  if (options.mixed)
-    addDimensionCheck(pm, options.mixed->dims);
   if (options.training) {
     buildTraining(pm, *options.training);
     if (reports)
@@ -184,8 +182,19 @@ void buildConversion(OpPassManager &pm, const ConversionOptions &options,
     buildEmulationPipeline(pm);
 }
 
-void watchStrictCheck(PassManager &pm, bool &isRefused) {
+LogicalResult addConversion(PassManager &pm, const ConversionOptions &options,
+                            ArrayRef<std::string> dims, Reports *reports,
+                            bool &isRefused,
+                            llvm::function_ref<LogicalResult()> addOthers) {
+  addDimensionCheck(pm, options.mixed ? ArrayRef(options.mixed->dims) : dims);
+  buildConversion(pm, options, reports);
   pm.addInstrumentation(std::make_unique<StrictWatch>(isRefused));
+  if (addOthers && failed(addOthers()))
+    return failure();
+  // The precision passes may be among the others.
+  if (reports && reports->isWanted() && !options.mixed)
+    reports->addEnd(pm);
+  return success();
 }
 
 } // namespace mp

@@ -290,6 +290,11 @@ llvm::Error ModelOutput::writeONNX(ModuleOp module) {
   // The error is already reported.
   if (!model)
     return makeError({ErrorKind::BadInput, "", /*isReported=*/true});
+  if (!options.copiesDataFiles && !model->getKeptFiles().empty())
+    return makeError(
+        {ErrorKind::BadInput, options.path + ": tensors in '" +
+                                  model->getKeptFiles().front() +
+                                  "' stay there, which is not supported"});
   if (options.path.empty()) {
     if (!model->getExternalData().empty())
       return llvm::createStringError(externalNeedsFile);

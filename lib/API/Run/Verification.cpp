@@ -192,6 +192,18 @@ static llvm::Expected<std::string> findHazard(ModuleOp input, ModuleOp result,
   return describeRangeHazard((*before)->getModule(), (*after)->getModule());
 }
 
+/// Describes the suspicious value of a node; empty if there is none.
+static std::string findDoubt(const ComparedModel &compared, bool isVerified) {
+  StringRef unseen = "; outputs do not show it on these data";
+  if (compared.discrete && isVerified)
+    return (compared.discrete->describe() + " than in fp32" + unseen).str();
+  if (!compared.unexplained)
+    return "";
+  return (compared.unexplained->describe() +
+          (isVerified ? unseen : "; it is the first such node"))
+      .str();
+}
+
 llvm::Expected<Verdict> verifyResult(ModuleOp input, ModuleOp result,
                                      const VerificationOptions &options,
                                      StringRef name, TimingScope &timing,
@@ -231,14 +243,13 @@ llvm::Expected<Verdict> verifyResult(ModuleOp input, ModuleOp result,
       return hazard.takeError();
     doubtRandomData(verdict, *hazard);
   }
-  if (compared.discrete && verdict.isVerified)
-    verdict.doubt = compared.discrete->describe() +
-                    " than in fp32; outputs do not show it on these data";
-  else if (compared.unexplained)
-    verdict.doubt =
-        compared.unexplained->describe() +
-        (verdict.isVerified ? "; outputs do not show it on these data"
-                            : "; it is the first such node");
+  auto report = [&](DiagnosticSeverity severity, const std::string &text) {
+    if (options.onMessage && !text.empty())
+      options.onMessage(name, severity, text);
+  };
+  report(DiagnosticSeverity::Warning, findDoubt(compared, verdict.isVerified));
+  if (!verdict.isVerified)
+    report(DiagnosticSeverity::Error, verdict.text);
   return verdict;
 }
 

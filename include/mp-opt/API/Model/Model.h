@@ -61,9 +61,10 @@ public:
 
   /// Rewrites the model and fills `reports`, which are complete after their
   /// `prepare` and `finish`. The error is of kind NotSupported if a strict
-  /// policy refuses the model.
+  /// policy refuses the model. `dims` are as for `addConversion`.
   llvm::Error convert(const ConversionOptions &options,
-                      Reports *reports = nullptr);
+                      Reports *reports = nullptr,
+                      llvm::ArrayRef<std::string> dims = {});
   /// Rewrites the model for "bf16" or "fp16", as mp-opt does by default; does
   /// nothing for the empty string. `dims` are sizes of symbolic dimensions by
   /// name.

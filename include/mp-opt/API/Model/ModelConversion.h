@@ -97,20 +97,17 @@ llvm::Error printPolicy(
     llvm::function_ref<void(mlir::DiagnosticSeverity, const llvm::Twine &)>
         onMessage);
 
-/// Adds the passes of the conversion, and those that fill `reports` if given.
-/// The last of these is missing if precision is not decided (Reports::addEnd).
-void buildConversion(mlir::OpPassManager &pm, const ConversionOptions &options,
-                     Reports *reports = nullptr);
-
-/// Adds a pass that fails if the model has no dimension with a name in `dims`
-/// (entries as in MixedPrecisionRequest). Adds nothing if `dims` is empty.
-/// buildConversion does so for its request.
-void addDimensionCheck(mlir::OpPassManager &pm,
-                       llvm::ArrayRef<std::string> dims);
-
-/// Sets `isRefused` when a strict policy's check fails: the model is fine, but
-/// the 16 bit that was asked for cannot be had.
-void watchStrictCheck(mlir::PassManager &pm, bool &isRefused);
+/// Adds the passes of a conversion, with those that fill `reports` if given,
+/// and those that `addOthers` adds, whose failure is returned. A pass fails if
+/// the model has no dimension with a name in `dims` (entries as in
+/// MixedPrecisionRequest, whose own are checked too). Sets `isRefused` when a
+/// strict policy's check fails: the model is fine, but the 16 bit that was
+/// asked for cannot be had.
+mlir::LogicalResult
+addConversion(mlir::PassManager &pm, const ConversionOptions &options,
+              llvm::ArrayRef<std::string> dims, Reports *reports,
+              bool &isRefused,
+              llvm::function_ref<mlir::LogicalResult()> addOthers = nullptr);
 
 } // namespace mp
 

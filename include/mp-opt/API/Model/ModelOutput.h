@@ -38,6 +38,9 @@ struct ModelOutputOptions {
   /// True if MLIR text omits big weights. If absent, they are omitted on
   /// standard output only.
   std::optional<bool> elideWeights;
+  /// Data files that the result shares with the input are copied next to it;
+  /// if false, such a result is refused.
+  bool copiesDataFiles = true;
   /// Other files that are written together with the model.
   std::vector<std::string> others;
   /// Called as "export" and "write" begin.

@@ -41,7 +41,7 @@ struct VerificationOptions {
   CodeCacheOptions cache;
   /// The name of the compiling program in progress messages.
   std::string title;
-  /// Receives messages about the data.
+  /// Receives messages about the data, and doubts and failures.
   MessageFn onMessage;
 };
 
@@ -50,8 +50,6 @@ struct Verdict {
   /// One line: "verified: all 3 outputs are within ...", "NOT verified: ...",
   /// "nothing compared: ...", or, if random data prove little, "ran: ...".
   std::string text;
-  /// The suspicious value of a node; empty if there is none.
-  std::string doubt = {};
 };
 
 /// Runs the input with every float as float64, and the result as it is. Prints
