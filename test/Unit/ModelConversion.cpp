@@ -159,7 +159,7 @@ void Tests::compareDefaults() {
   conversion.mixed.emplace().policy.precision = "bf16";
   mlir::MLIRContext context(registry);
   mlir::PassManager manager(&context);
-  buildTrainingPipeline(manager, TrainingOptions());
+  buildTrainingPipeline(manager, TrainingOptions().request.get());
   MixedPrecisionOptions mixed;
   PolicyRequest policy;
   policy.precision = "bf16";

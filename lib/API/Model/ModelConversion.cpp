@@ -105,42 +105,13 @@ llvm::Error printPolicy(
 // Passes
 //===----------------------------------------------------------------------===//
 
-static void buildTraining(OpPassManager &pm, const TrainingRequest &request) {
-  TrainingOptions options;
-  options.loss = request.loss;
-  options.classAxis = request.classAxis;
-  options.trainOnly = request.trainOnly;
-  options.freeze = request.freeze;
-  options.tie = request.tie;
-  options.untie = request.untie;
-  options.stopGradient = request.stopGradient;
-  options.fixed = request.fixed;
-  options.straightThrough = request.straightThrough;
-  options.optimizer = request.optimizer;
-  options.learningRate = request.learningRate;
-  options.weightDecay = request.weightDecay;
-  options.clipNorm = request.clipNorm;
-  options.clipValue = request.clipValue;
-  options.group = request.groups;
-  options.average = request.average;
-  options.accumulate = request.accumulate;
-  options.syncBatchNorm = request.syncBatchNorm;
-  buildTrainingPipeline(pm, options);
-}
-
 static void buildMixedPrecision(OpPassManager &pm,
                                 const MixedPrecisionRequest &request,
                                 StringRef lossScale, bool distribute,
                                 AddPassesFn addReports) {
   MixedPrecisionOptions options;
   options.distribute = distribute;
-  options.policy.set(request.policy);
-  options.assign = request.assign;
-  options.minSaving = request.minSaving;
-  options.dims = request.dims;
-  options.maxWeightCopy = request.maxWeightCopy;
-  options.raiseOpset = request.raiseOpset;
-  options.opsetLimit = request.opsetLimit;
+  options.setRequest(request);
   // Reports read the marks of the passes and remove them.
   options.keepMarks = bool(addReports);
   options.lossScale = lossScale.str();
@@ -159,7 +130,7 @@ static void buildConversion(OpPassManager &pm, const ConversionOptions &options,
                             Reports *reports) {
   bool isReported = reports && reports->isWanted();
   if (options.training) {
-    buildTraining(pm, *options.training);
+    buildTrainingPipeline(pm, *options.training);
     if (reports)
       reports->addTraining(pm);
   }

@@ -1,4 +1,4 @@
-//===- TrainerOrigin.cpp - Finds the origin of a divergence ---------------===//
+//===- DivergenceOrigin.cpp - Finds the origin of a divergence ------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

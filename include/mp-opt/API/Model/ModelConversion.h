@@ -12,7 +12,8 @@
 #ifndef MPOPT_API_MODEL_MODELCONVERSION_H
 #define MPOPT_API_MODEL_MODELCONVERSION_H
 
-#include "mp-opt/Precision/Policy/PolicyRequest.h"
+#include "mp-opt/Precision/Policy/MixedPrecisionRequest.h"
+#include "mp-opt/Training/TrainingRequest.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Error.h"
@@ -24,56 +25,6 @@
 namespace mp {
 
 class Reports;
-
-/// The settings of a training step for a forward model. Without a loss, the
-/// model's training_info describes the step.
-struct TrainingRequest {
-  std::vector<std::string> loss;
-  int64_t classAxis = 1;
-  /// Patterns of names, or @FILE.
-  std::vector<std::string> trainOnly, freeze;
-  /// "NAME,NAME" of initializers that become one parameter.
-  std::vector<std::string> tie;
-  /// Patterns of parameters of which each module gets a copy.
-  std::vector<std::string> untie;
-  /// Patterns of values that pass no gradient.
-  std::vector<std::string> stopGradient;
-  /// "NAME=SIZE" of named dimensions and of inputs that are whole numbers.
-  std::vector<std::string> fixed;
-  bool straightThrough = false;
-  /// The optimizer with its settings: "adamw:beta2=0.95". "none" leaves
-  /// gradients as outputs.
-  std::string optimizer = "sgd";
-  double learningRate = 0.001, weightDecay = 0;
-  /// Bounds of the gradients; 0 for none.
-  double clipNorm = 0, clipValue = 0;
-  /// "REGEX:KEY=N,..." for the parameters of these names.
-  std::vector<std::string> groups;
-  /// "ema:decay=D", or empty.
-  std::string average;
-  /// The number of steps whose mean gradient makes one update.
-  int64_t accumulate = 1;
-  /// Gradients are reduced over all ranks that run the step.
-  bool distribute = false;
-  /// With `distribute`, BatchNormalization takes statistics of all ranks'
-  /// batches.
-  bool syncBatchNorm = false;
-};
-
-/// Selects the nodes that run in 16 bit.
-struct MixedPrecisionRequest {
-  PolicyRequest policy;
-  /// "min-cut" or "first-operand".
-  std::string assign = "min-cut";
-  /// The minimum saving as a percentage; empty for none.
-  std::string minSaving;
-  /// "NAME=SIZE" of symbolic dimensions.
-  std::vector<std::string> dims;
-  /// In bytes.
-  int64_t maxWeightCopy = 4096;
-  bool raiseOpset = true;
-  int64_t opsetLimit = 25;
-};
 
 /// The conversions of a model, in the order in which they are applied.
 struct ConversionOptions {
