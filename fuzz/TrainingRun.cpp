@@ -88,7 +88,7 @@ LogicalResult train(ModuleOp module, bool half) {
   LogicalResult made = module.getOps<onnxir::TrainingOp>().empty()
                            ? differentiateAll(module)
                            : run(module, [](OpPassManager &pm) {
-                               buildTrainingPipeline(pm, TrainingOptions());
+                               buildTrainingPipeline(pm, TrainingRequest());
                              });
   if (failed(made))
     return failure();

@@ -7,8 +7,8 @@
 
 #include "Objects.h"
 
-#include "mp-opt/API/Error.h"
-#include "mp-opt/API/InputFit.h"
+#include "mp-opt/API/Model/Error.h"
+#include "mp-opt/API/Model/InputFit.h"
 #include "mp-opt/Graph/SizeNames.h"
 #include "mp-opt/Support/Nearest.h"
 

@@ -9,7 +9,7 @@
 
 #include "Objects.h"
 
-#include "mp-opt/API/ModelInput.h"
+#include "mp-opt/API/Model/ModelInput.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/MP/MP.h"

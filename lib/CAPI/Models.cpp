@@ -7,12 +7,10 @@
 
 #include "Objects.h"
 
-#include "mp-opt/API/Error.h"
-#include "mp-opt/API/ModelOutput.h"
+#include "mp-opt/API/Model/Error.h"
 #include "mp-opt/Report/ModelDiff.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Path.h"
 
 using namespace llvm;
 
@@ -96,33 +94,25 @@ static mp_opt_bytes *makeBytes(std::string text) {
 //===----------------------------------------------------------------------===//
 
 static Error write(mp_opt_model &handle, StringRef path,
-                   const ConvertOptions &options) {
+                   ConvertOptions options) {
   Model &model = *handle.model;
-  ConvertOptions named;
-  named.output = path.str();
-  named.emit = options.emit;
-  Format from = model.getInput().getFormat();
-  if (Error failed = named.checkOutputName(from))
-    return makeError({ErrorKind::Usage, toString(std::move(failed))});
-  ModelOutputOptions where;
-  where.path = path.str();
-  where.inputPath = model.getName();
-  where.externalDataRoots = options.externalDataRoots;
-  where.elideWeights = options.elideWeights;
-  ModelOutput output(std::move(where), model.getInput());
-  if (Error failed = output.checkPaths({}))
+  options.input = model.getName();
+  options.output = path.str();
+  options.writesModel = true;
+  options.isDryRun = options.verify = false;
+  options.reports = {};
+  Conversion conversion(options, model.getInput());
+  if (Error failed = conversion.checkOutputName())
     return failed;
-  if (isONNX(from))
-    if (Error failed = output.checkDataFiles(model.getModule()))
-      return failed;
-  Format to = chooseFormat(options.emit, path, from);
-  if (!isCode(to))
-    return output.write(model.getModule(), to,
-                        to == Format::ONNX && isUnchanged(handle));
+  if (Error failed = conversion.checkPaths())
+    return failed;
+  if (Error failed = conversion.start(model.getModule(), handle.before))
+    return failed;
+  conversion.finish(model.getModule());
   mlir::TimingScope timing;
-  Error failed = writeCode(model.getModule(), to, options.code, path,
-                           sys::path::filename(model.getName()), timing);
-  handle.model.reset();
+  Error failed = conversion.write(model.getModule(), timing);
+  if (isCode(conversion.getFormat()))
+    handle.model.reset();
   return failed;
 }
 
@@ -148,26 +138,12 @@ static Error checkKinds(StringRef kinds) {
   return Error::success();
 }
 
-static Expected<Verdict> runVerification(mlir::ModuleOp input,
-                                         mlir::ModuleOp result,
-                                         VerificationOptions options,
-                                         StringRef name, MessageSink &sink,
-                                         std::string &table) {
-  options.onMessage = [&](StringRef file, mlir::DiagnosticSeverity severity,
-                          const Twine &text) {
-    sink.report(file.empty() ? name : file, severity, text.str());
+/// Messages without a file are about the model called `name`.
+static MessageFn listen(MessageSink &sink, const std::string &name) {
+  return [&sink, name](StringRef file, mlir::DiagnosticSeverity severity,
+                       const Twine &text) {
+    sink.report(file.empty() ? StringRef(name) : file, severity, text.str());
   };
-  mlir::TimingScope timing;
-  raw_string_ostream os(table);
-  auto verdict = verifyResult(input, result, options, name, timing, os);
-  if (!verdict)
-    return addContext("--verify", verdict.takeError());
-  if (!verdict->doubt.empty())
-    sink.report(name, mlir::DiagnosticSeverity::Warning, verdict->doubt);
-  os << verdict->text << "\n";
-  if (!verdict->isVerified)
-    sink.report(name, mlir::DiagnosticSeverity::Error, verdict->text);
-  return verdict;
 }
 
 /// The status of a verdict.
@@ -184,32 +160,32 @@ static mp_opt_status convert(mp_opt_model &handle, Request &request,
   Model &model = *handle.model;
   ConvertOptions &options = request.convert;
   MessageSink &sink = *handle.sink;
-  mlir::OwningOpRef<mlir::ModuleOp> original(
-      options.verify ? model.getModule().clone() : mlir::ModuleOp());
+  // Nothing is written but reports.
+  options.input = model.getName();
+  options.output.clear();
+  options.writesModel = false;
+  auto conversion = std::make_unique<Conversion>(
+      options, model.getInput(),
+      ConversionObserver{listen(sink, model.getName()), nullptr});
   auto give = [&](Error failed) {
-    // The module must be freed before its context.
-    original = {};
+    // Modules must be freed before their context.
+    conversion.reset();
     handle.model.reset();
     return fail(std::move(failed), &sink);
   };
-  Reports reports(options.reports);
-  if (!options.conversion.mixed)
-    if (Error failed = model.runPasses([&](mlir::PassManager &pm) {
-          addDimensionCheck(pm, options.dims);
-        }))
-      return give(std::move(failed));
-  if (Error failed = model.convert(options.conversion, &reports))
+  if (Error failed = conversion->start(model.getModule(), handle.before))
     return give(std::move(failed));
-  std::optional<Verdict> verdict;
-  if (original) {
-    auto found =
-        runVerification(*original, model.getModule(), options.verification,
-                        model.getName(), sink, report.verify);
-    if (!found)
-      return give(found.takeError());
-    verdict = *found;
-  }
-  if (Error failed = reports.prepare())
+  Reports &reports = conversion->getReports();
+  if (Error failed = model.convert(options.conversion, &reports, options.dims))
+    return give(std::move(failed));
+  mlir::TimingScope timing;
+  raw_string_ostream table(report.verify);
+  auto verdict = conversion->verify(model.getModule(), timing, table);
+  if (!verdict)
+    return give(addContext("--verify", verdict.takeError()));
+  if (*verdict)
+    table << (*verdict)->text << "\n";
+  if (Error failed = conversion->write(model.getModule(), timing))
     return give(std::move(failed));
   if (Error failed = reports.finish())
     return give(std::move(failed));
@@ -218,7 +194,7 @@ static mp_opt_status convert(mp_opt_model &handle, Request &request,
   report.explain = reports.getExplanation().str();
   report.html = reports.getReport().str();
   report.overlay = reports.getOverlay().str();
-  return verdict ? conclude(*verdict, sink) : succeed();
+  return *verdict ? conclude(**verdict, sink) : succeed();
 }
 
 /// Makes the request of a conversion; fails if the options belong to another
@@ -377,12 +353,17 @@ mp_opt_status mp_opt_verify(mp_opt_model *model, mp_opt_model *result,
       auto request = makeConversion(options);
       if (!request)
         return fail(request.takeError(), model->sink.get());
+      VerificationOptions &verification = (*request)->convert.verification;
+      verification.onMessage = listen(*model->sink, input.getName());
       std::string table;
-      auto verdict = runVerification(input.getModule(), output.getModule(),
-                                     (*request)->convert.verification,
-                                     input.getName(), *model->sink, table);
+      raw_string_ostream os(table);
+      mlir::TimingScope timing;
+      auto verdict = verifyResult(input.getModule(), output.getModule(),
+                                  verification, input.getName(), timing, os);
       if (!verdict)
-        return fail(verdict.takeError(), model->sink.get());
+        return fail(addContext("--verify", verdict.takeError()),
+                    model->sink.get());
+      os << verdict->text << "\n";
       *text = makeBytes(std::move(table));
       return conclude(*verdict, *model->sink);
     });

@@ -10,12 +10,12 @@
 
 #include "mp-opt-c/mp_opt.h"
 
-#include "mp-opt/API/DataRules.h"
-#include "mp-opt/API/Model.h"
-#include "mp-opt/API/ModelValue.h"
-#include "mp-opt/API/ModuleDigest.h"
-#include "mp-opt/API/Reports.h"
-#include "mp-opt/API/StepProgram.h"
+#include "mp-opt/API/Model/DataRules.h"
+#include "mp-opt/API/Model/Model.h"
+#include "mp-opt/API/Model/ModelValue.h"
+#include "mp-opt/API/Model/ModuleDigest.h"
+#include "mp-opt/API/Model/Reports.h"
+#include "mp-opt/API/Train/StepSession.h"
 #include "mp-opt/Options/ConvertOptions.h"
 #include "mp-opt/Options/ModelFlags.h"
 #include "mp-opt/Options/RateFlags.h"
@@ -198,18 +198,15 @@ struct mp_opt_program {
 struct mp_opt_step {
   std::shared_ptr<mp::MessageSink> sink;
   std::unique_ptr<mp::Model> model;
-  std::unique_ptr<mp::StepProgram> program;
-  mp::LearningRate rate;
-  uint64_t total = 0, count = 0;
-  double last = 0;
-  /// The hash of the model's file.
-  std::string content;
+  std::unique_ptr<mp::StepSession> session;
   /// The inputs that are not states.
   std::optional<mp::CallInputs> takes;
   std::vector<unsigned> outputs;
   /// Rules for the elements of inputs.
   llvm::StringMap<mp::DataRule> rules;
   mutable std::mutex mutex;
+
+  mp::StepProgram &getProgram() const { return session->getProgram(); }
 };
 
 #endif // MPOPT_CAPI_OBJECTS_H

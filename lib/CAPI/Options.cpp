@@ -7,7 +7,7 @@
 
 #include "Objects.h"
 
-#include "mp-opt/API/Error.h"
+#include "mp-opt/API/Model/Error.h"
 #include "mp-opt/Options/InputFlags.h"
 #include "mp-opt/Support/Nearest.h"
 

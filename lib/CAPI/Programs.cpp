@@ -7,7 +7,7 @@
 
 #include "Objects.h"
 
-#include "mp-opt/API/Error.h"
+#include "mp-opt/API/Model/Error.h"
 
 using namespace llvm;
 

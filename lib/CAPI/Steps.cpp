@@ -7,14 +7,11 @@
 
 #include "Objects.h"
 
-#include "mp-opt/API/DataSet.h"
-#include "mp-opt/API/Error.h"
-#include "mp-opt/API/TrainingStep.h"
-#include "mp-opt/Data/Checkpoint.h"
+#include "mp-opt/API/Model/Error.h"
+#include "mp-opt/API/Train/TrainingStep.h"
 #include "mp-opt/Data/Convert.h"
 
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/Support/FileSystem.h"
 
 #include <cmath>
 
@@ -24,29 +21,18 @@ namespace mp {
 
 /// Finds the inputs of the batch and the outputs that are not states.
 static void sortValues(mp_opt_step &step, ArrayRef<ModelValue> form) {
-  ArrayRef<unsigned> states = step.program->getStates();
+  ArrayRef<unsigned> states = step.getProgram().getStates();
   SmallVector<unsigned> indices;
-  for (unsigned index = 0; index < step.program->getInputs().size(); ++index)
+  for (unsigned index = 0; index < step.getProgram().getInputs().size();
+       ++index)
     if (!is_contained(states, index) &&
-        step.program->getInputs()[index].name != rateName)
+        step.getProgram().getInputs()[index].name != rateName)
       indices.push_back(index);
-  step.takes.emplace(step.program->getInputs(), form, std::move(indices));
+  step.takes.emplace(step.getProgram().getInputs(), form, std::move(indices));
   for (const auto &[index, output] :
-       enumerate(step.program->getProgram().getOutputs()))
+       enumerate(step.getProgram().getProgram().getOutputs()))
     if (output.state < 0)
       step.outputs.push_back(unsigned(index));
-}
-
-static Error setUpRate(mp_opt_step &step, const Request &request) {
-  step.rate = request.rate;
-  step.total = request.steps;
-  step.last = NAN;
-  if (step.program->hasRate() && !step.rate.base)
-    step.rate.base = step.program->getDefaultRate();
-  else if (!step.program->hasRate() && (step.rate.base || !step.rate.isFixed()))
-    return createStringError("the model has no input '" + rateName +
-                             "': lr and its schedule do not apply");
-  return Error::success();
 }
 
 static mp_opt_status create(mp_opt_model &model, const mp_opt_options *options,
@@ -75,13 +61,14 @@ static mp_opt_status create(mp_opt_model &model, const mp_opt_options *options,
   if (!found)
     return give(found.takeError());
   made->rules = findDataRules(inner.getModule());
-  auto compiled = StepProgram::create(inner, flags.getOptions());
-  if (!compiled)
-    return give(compiled.takeError());
-  made->program = std::move(*compiled);
-  made->content = getContentName(inner.getContent());
+  auto session = StepSession::create(inner, flags.getOptions(),
+                                     getContentName(inner.getContent()));
+  if (!session)
+    return give(session.takeError());
+  made->session = std::move(*session);
   sortValues(*made, found->inputs);
-  if (Error failed = setUpRate(*made, **request))
+  if (Error failed =
+          made->session->setSchedule((*request)->rate, (*request)->steps, "lr"))
     return give(std::move(failed));
   *step = made.release();
   return succeed();
@@ -91,7 +78,7 @@ static mp_opt_status create(mp_opt_model &model, const mp_opt_options *options,
 static Error checkIntegers(const mp_opt_step &step) {
   std::string faults;
   for (unsigned input : step.takes->getInputIndices()) {
-    const Tensor &tensor = step.program->getValues()[input];
+    const Tensor &tensor = step.getProgram().getValues()[input];
     DataRule rule = step.rules.lookup((*step.takes)[input].name);
     if (!tensor.getData() || !rule.range || !isInteger(tensor.getKind()))
       continue;
@@ -104,44 +91,9 @@ static Error checkIntegers(const mp_opt_step &step) {
   return faults.empty() ? Error::success() : createStringError(faults);
 }
 
-/// Runs a step whose sizes do not match and which most likely fails: its states
-/// are restored in that case. On devices all sizes are known.
-static Error runDoubtful(mp_opt_step &step, const std::string &misfit) {
-  auto states = step.program->fetchStates();
-  if (!states)
-    return states.takeError();
-  for (NamedTensor &state : *states) {
-    Expected<Tensor> copy = state.tensor.clone();
-    if (!copy)
-      return copy.takeError();
-    state.tensor = std::move(*copy);
-  }
-  Error failed = step.program->run(int64_t(step.count));
-  if (!failed)
-    return failed;
-  std::string text = toString(std::move(failed));
-  if (Error lost = step.program->setStates(*states, /*needsAll=*/true))
-    return lost;
-  return createStringError(misfit + ": " + text);
-}
-
-static Error setRate(mp_opt_step &step, double rate) {
-  StepProgram &program = *step.program;
-  bool isOwn = !std::isnan(rate);
-  if (isOwn && !program.hasRate())
-    return createStringError("the model has no input '" + rateName + "'");
-  if (isOwn && !(rate >= 0 && std::isfinite(rate)))
-    return createStringError("lr: expected a number of at least 0");
-  if (!program.hasRate())
-    return Error::success();
-  uint64_t total = std::max(step.total, step.count + 1);
-  step.last = isOwn ? rate : step.rate.at(step.count, total);
-  return program.setRate(step.last);
-}
-
 /// All errors in the batch are found before the step begins.
 static Error run(mp_opt_step &step, ArrayRef<mp_opt_array> batch, double rate) {
-  StepProgram &program = *step.program;
+  StepProgram &program = step.getProgram();
   if (program.isBroken())
     return createStringError("a step has failed on its way, and may have "
                              "changed some states: load or set them all");
@@ -155,57 +107,14 @@ static Error run(mp_opt_step &step, ArrayRef<mp_opt_array> batch, double rate) {
     return failed;
   if (Error failed = checkIntegers(step))
     return failed;
-  if (Error failed = setRate(step, rate))
+  StepSession &session = *step.session;
+  if (Error failed = session.setRate(
+          std::isnan(rate) ? std::nullopt : std::optional<double>(rate)))
     return failed;
-  std::string misfit = step.takes->findMisfit(program.getValues());
-  Error failed = misfit.empty() ? program.run(int64_t(step.count))
-                                : runDoubtful(step, misfit);
-  if (failed)
-    return addContext("step " + Twine(step.count + 1), std::move(failed));
-  ++step.count;
-  return Error::success();
-}
-
-static bool isDataFile(StringRef path) {
-  return path.ends_with(".npz") || path.ends_with(".safetensors");
-}
-
-static Error save(mp_opt_step &step, StringRef path, unsigned keep) {
-  auto states = step.program->fetchStates();
-  if (!states)
-    return states.takeError();
-  if (isDataFile(path))
-    return writeDataFile(path, *states);
-  Checkpoint checkpoint;
-  checkpoint.step = step.count;
-  checkpoint.model = step.content;
-  checkpoint.states = std::move(*states);
-  return CheckpointFolder(path).write(checkpoint, std::max(keep, 1u));
-}
-
-static Error load(mp_opt_step &step, StringRef path) {
-  if (!sys::fs::is_directory(path)) {
-    auto states = readDataFile(path);
-    if (!states)
-      return states.takeError();
-    if (Error failed = step.program->setStates(*states, /*needsAll=*/false))
-      return prefixError(path, std::move(failed));
-    return Error::success();
-  }
-  auto checkpoint =
-      CheckpointFolder(path).readNewest([&](const Twine &warning) {
-        step.sink->report(path, mlir::DiagnosticSeverity::Warning,
-                          warning.str());
-      });
-  if (!checkpoint)
-    return checkpoint.takeError();
-  if (checkpoint->model != step.content)
-    return createStringError(path + ": the checkpoint belongs to another "
-                                    "model");
-  if (Error failed = step.program->setStates(checkpoint->states, true))
-    return prefixError(path, std::move(failed));
-  step.count = checkpoint->step;
-  return Error::success();
+  // A step whose sizes do not match most likely fails. On devices all sizes are
+  // known.
+  return session.run(int64_t(session.getCount()),
+                     step.takes->findMisfit(program.getValues()));
 }
 
 /// Runs a function on a step. Errors are prefixed with the model's name, unless
@@ -249,7 +158,7 @@ size_t mp_opt_step_num_outputs(const mp_opt_step *step) {
   return step ? step->outputs.size() : 0;
 }
 size_t mp_opt_step_num_states(const mp_opt_step *step) {
-  return step ? step->program->getStates().size() : 0;
+  return step ? step->getProgram().getStates().size() : 0;
 }
 
 /// Describes one of the values of `step` with these indices.
@@ -259,7 +168,7 @@ static mp_opt_status giveValue(const mp_opt_step *step,
   if (!value || index >= indices.size())
     return failUsage("there are " + Twine(indices.size()) +
                      ", asked for number " + Twine(index));
-  *value = describe(step->program->getInputs()[indices[index]]);
+  *value = describe(step->getProgram().getInputs()[indices[index]]);
   return succeed();
 }
 
@@ -274,7 +183,7 @@ mp_opt_status mp_opt_step_input(const mp_opt_step *step, size_t index,
 mp_opt_status mp_opt_step_state(const mp_opt_step *step, size_t index,
                                 mp_opt_value *value) {
   return guard([&] {
-    return step ? giveValue(step, step->program->getStates(), index, value)
+    return step ? giveValue(step, step->getProgram().getStates(), index, value)
                 : failUsage("step_state: no step");
   });
 }
@@ -282,7 +191,8 @@ mp_opt_status mp_opt_step_state(const mp_opt_step *step, size_t index,
 const char *mp_opt_step_output_name(const mp_opt_step *step, size_t index) {
   if (!step || index >= step->outputs.size())
     return nullptr;
-  return step->program->getProgram()
+  return step->getProgram()
+      .getProgram()
       .getOutputs()[step->outputs[index]]
       .name.c_str();
 }
@@ -298,7 +208,8 @@ mp_opt_status mp_opt_step_run(mp_opt_step *step, const mp_opt_array *batch,
     return use(step, [&](mp_opt_step &step) -> Error {
       if (Error failed = run(step, ArrayRef(batch, count), rate))
         return failed;
-      for (const auto &[index, named] : enumerate(step.program->getOutputs()))
+      for (const auto &[index, named] :
+           enumerate(step.getProgram().getOutputs()))
         outputs[index] = new mp_opt_buffer{named};
       return Error::success();
     });
@@ -310,7 +221,7 @@ uint64_t mp_opt_step_count(const mp_opt_step *step) {
     if (!step)
       return 0;
     std::lock_guard<std::mutex> lock(step->mutex);
-    return step->count;
+    return step->session->getCount();
   });
 }
 
@@ -319,7 +230,7 @@ double mp_opt_step_rate(const mp_opt_step *step) {
     if (!step)
       return NAN;
     std::lock_guard<std::mutex> lock(step->mutex);
-    return step->last;
+    return step->session->getRate().value_or(NAN);
   });
 }
 
@@ -328,9 +239,9 @@ mp_opt_status mp_opt_step_get_states(mp_opt_step *step,
   return guard([&] {
     if (!step || !states)
       return failUsage("step_get_states: no step, or no place for the states");
-    std::fill_n(states, step->program->getStates().size(), nullptr);
+    std::fill_n(states, step->getProgram().getStates().size(), nullptr);
     return use(step, [&](mp_opt_step &step) -> Error {
-      auto named = step.program->fetchStates();
+      auto named = step.getProgram().fetchStates();
       if (!named)
         return named.takeError();
       std::vector<std::unique_ptr<mp_opt_buffer>> copies;
@@ -364,9 +275,9 @@ mp_opt_status mp_opt_step_set_states(mp_opt_step *step,
           return tensor.takeError();
         named.push_back({std::move(name), std::move(*tensor)});
       }
-      if (Error failed = step.program->setStates(named, needs_all != 0))
+      if (Error failed = step.getProgram().setStates(named, needs_all != 0))
         return failed;
-      step.count = count;
+      step.session->setCount(count);
       return Error::success();
     });
   });
@@ -378,7 +289,7 @@ mp_opt_status mp_opt_step_save(mp_opt_step *step, const char *path,
     if (!step || !path || !*path)
       return failUsage("step_save: no step, or no path");
     return use(
-        step, [&](mp_opt_step &step) { return save(step, path, keep); },
+        step, [&](mp_opt_step &step) { return step.session->save(path, keep); },
         /*namesFile=*/true);
   });
 }
@@ -388,7 +299,13 @@ mp_opt_status mp_opt_step_load(mp_opt_step *step, const char *path) {
     if (!step || !path || !*path)
       return failUsage("step_load: no step, or no path");
     return use(
-        step, [&](mp_opt_step &step) { return load(step, path); },
+        step,
+        [&](mp_opt_step &step) {
+          return step.session->load(path, [&](const Twine &warning) {
+            step.sink->report(path, mlir::DiagnosticSeverity::Warning,
+                              warning.str());
+          });
+        },
         /*namesFile=*/true);
   });
 }

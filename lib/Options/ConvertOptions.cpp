@@ -7,13 +7,11 @@
 
 #include "mp-opt/Options/ConvertOptions.h"
 
-#include "mp-opt/API/Error.h"
+#include "mp-opt/API/Model/Error.h"
 #include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Options/InputFlags.h"
-#include "mp-opt/Support/Nearest.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
@@ -201,33 +199,6 @@ Error ConvertFlags::completeOutput() {
   if (set.isGiven("elide-weights"))
     options.elideWeights = elideWeights;
   return Error::success();
-}
-
-/// ".so" is "lib".
-static StringRef getCodeFormat(StringRef suffix) {
-  return StringSwitch<StringRef>(suffix)
-      .Case(".so", "lib")
-      .Case(".o", "obj")
-      .Case(".ll", "llvm")
-      .Default("");
-}
-
-Error ConvertOptions::checkOutputName(Format from) const {
-  StringRef suffix = sys::path::extension(output);
-  if (emit != Format::Auto || suffix.empty() ||
-      getFormatOfName(output) != Format::Auto)
-    return Error::success();
-  std::vector<StringRef> known = getFormatExtensions();
-  StringRef code = getCodeFormat(suffix);
-  std::string hint = code.empty()
-                         ? suggestNearest(suffix, known)
-                         : ("; did you mean --emit=" + code + "?").str();
-  // mlir-opt writes MLIR text for any name.
-  if (isMLIR(from) && hint.empty())
-    return Error::success();
-  return createStringError("-o: expected a name that ends in " +
-                           join(known, ", ") + ", or --emit=FORMAT, got '" +
-                           output + "'" + hint);
 }
 
 Error ConvertFlags::complete(StringRef version) {

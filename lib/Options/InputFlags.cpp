@@ -7,7 +7,7 @@
 
 #include "mp-opt/Options/InputFlags.h"
 
-#include "mp-opt/API/ModelInput.h"
+#include "mp-opt/API/Model/ModelInput.h"
 
 #include "llvm/Support/FileSystem.h"
 

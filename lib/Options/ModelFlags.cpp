@@ -7,9 +7,9 @@
 
 #include "mp-opt/Options/ModelFlags.h"
 
-#include "mp-opt/API/DataSet.h"
-#include "mp-opt/API/InferenceMode.h"
-#include "mp-opt/API/TrainedModel.h"
+#include "mp-opt/API/Model/DataSet.h"
+#include "mp-opt/API/Run/InferenceMode.h"
+#include "mp-opt/API/Train/TrainedModel.h"
 #include "mp-opt/Codegen/Host/HostTarget.h"
 #include "mp-opt/Execution/DeviceModels.h"
 #include "mp-opt/Graph/ValueSizes.h"

@@ -62,40 +62,51 @@ Flag &addDeviceFlag(FlagTable &flags, StringRef help,
   return row;
 }
 
+/// Adds the flag of one member of a request.
+template <typename Request>
+static Flag &addField(FlagTable &flags, const RequestField<Request> &field,
+                      Request &request) {
+  auto add = [&](auto member) -> Flag & {
+    auto &to = request.*member;
+    using Type = std::decay_t<decltype(to)>;
+    if constexpr (std::is_same_v<Type, std::vector<std::string>>)
+      if (field.hasCommas)
+        return flags.addCommas(field.flag, to, field.help, field.value);
+    if constexpr (std::is_same_v<Type, std::string>)
+      if (!field.choices.empty())
+        return flags.addChoice(field.flag, to, field.help, field.choices);
+    if constexpr (std::is_class_v<Type>)
+      return flags.add(field.flag, to, field.help, field.value);
+    else
+      return flags.add(field.flag, to, field.help);
+  };
+  Flag &row = std::visit(add, field.member);
+  for (StringRef name : field.foreignNames)
+    if (!name.empty())
+      row.foreignNames.push_back(name.str());
+  return row;
+}
+
 PrecisionFlags::PrecisionFlags(FlagTable &flags, MixedPrecisionRequest &request,
                                std::vector<std::string> &dims)
     : flags(flags) {
   flags.beginGroup("Precision");
   addPrecisionFlags(flags, bf16, fp16, precision,
                     "bf16 where it is safe, fp32 elsewhere");
-  for (const PolicyField &field : getPolicyFields()) {
+  for (const auto &field : PolicyRequest::getFields()) {
     if (field.flag.empty())
       continue;
-    if (field.text) {
-      Flag &row =
-          flags.add(field.flag, request.policy.*field.text, field.help, "FILE");
-      if (field.text == &PolicyRequest::policy)
-        for (StringRef name : getKerasPolicies())
-          row.words.push_back(name.str());
-    } else if (field.isOn)
-      flags.add(field.flag, request.policy.*field.isOn, field.help);
-    else if (field.hasCommas)
-      flags.addCommas(field.flag, request.policy.*field.list, field.help,
-                      "OP,...");
-    else
-      flags.add(field.flag, request.policy.*field.list, field.help,
-                field.namesFiles ? "FILE" : "REGEX");
+    Flag &row = addField(flags, field, request.policy);
+    if (field.flag == "policy")
+      for (StringRef name : getKerasPolicies())
+        row.words.push_back(name.str());
   }
-  flags.addChoice("assign", request.assign, "rule between allow and deny",
-                  {"min-cut", "first-operand"});
-  flags.add("min-saving", request.minSaving,
-            "percentage that a 16-bit region must save", "PERCENT");
-  flags.addCommas("dim", dims, "sizes of symbolic dimensions", "NAME=SIZE,...");
-  flags.add("max-weight-copy", request.maxWeightCopy,
-            "bytes up to which weights are stored in both types");
-  flags.add("raise-opset", request.raiseOpset,
-            "raise the opset where 16 bit needs it");
-  flags.add("opset-limit", request.opsetLimit, "newest opset to raise to");
+  for (const auto &field : MixedPrecisionRequest::getFields())
+    // Sizes are not for mixed precision alone.
+    if (field.flag == "dim")
+      flags.addCommas(field.flag, dims, field.help, field.value);
+    else
+      addField(flags, field, request);
 }
 
 bool PrecisionFlags::isMixed() const {
@@ -141,50 +152,17 @@ TrainingFlags::TrainingFlags(FlagTable &flags, TrainingRequest &request)
     : request(request), flags(flags) {
   flags.beginGroup("Training");
   flags.add("train", train, "make a training step");
-  flags.add("loss", request.loss, "loss function", "LOSS").words =
-      splitNames(getLossNames());
-  flags.add("class-axis", request.classAxis, "axis of the loss's classes");
-  flags
-      .add("optimizer", request.optimizer, "optimizer and its settings", "NAME")
-      .words = splitNames(getOptimizerNames() + ", none");
+  for (const auto &field : TrainingRequest::getFields()) {
+    Flag &row = addField(flags, field, request);
+    if (field.flag == "loss")
+      row.words = splitNames(getLossNames());
+    else if (field.flag == "optimizer")
+      row.words = splitNames(getOptimizerNames() + ", none");
+  }
   flags.addHint({"epochs", "steps", "max-steps", "batch", "batch-size", "data",
                  "checkpoint", "resume"},
                 "'mp-run train' trains with the step that mp-opt makes: see "
                 "mp-run train --help");
-
-  flags.add("lr", request.learningRate, "learning rate").foreignNames = {
-      "learning-rate"};
-  flags.add("weight-decay", request.weightDecay, "decay of the parameters");
-  flags.add("clip-norm", request.clipNorm, "bound of the gradients' norm")
-      .foreignNames = {"max-grad-norm", "gradient-clip-norm"};
-  flags.add("clip-value", request.clipValue,
-            "bound of the gradients' elements");
-  flags.add("group", request.groups, "settings of parameters by their names",
-            "REGEX:KEY=N,...");
-  flags.add("average", request.average, "average of the parameters",
-            "ema:decay=D");
-  flags
-      .add("accumulate", request.accumulate,
-           "steps whose gradients make one update")
-      .foreignNames = {"gradient-accumulation-steps", "accumulation-steps"};
-  flags.add("distribute", request.distribute,
-            "reduce gradients over all ranks");
-  flags.add("sync-batch-norm", request.syncBatchNorm,
-            "batch statistics over all ranks");
-  flags.add("train-only", request.trainOnly, "parameters that are trained",
-            "REGEX|@FILE");
-  flags.add("tie", request.tie, "initializers that become one parameter",
-            "NAME,NAME");
-  flags.add("untie", request.untie,
-            "parameters of which each module gets a copy", "REGEX");
-  flags.add("freeze", request.freeze, "parameters that are not trained",
-            "REGEX|@FILE");
-  flags.add("stop-gradient", request.stopGradient,
-            "values that pass no gradient", "REGEX");
-  flags.addCommas("fix", request.fixed, "sizes for which the step is made",
-                  "NAME=SIZE,...");
-  flags.add("straight-through", request.straightThrough,
-            "pass gradients through pairs of quantization");
   flags.add("loss-scale", lossScale, "none, a number or dynamic", "SCALE")
       .words = {"none", "dynamic"};
 }

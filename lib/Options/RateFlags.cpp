@@ -7,7 +7,7 @@
 
 #include "mp-opt/Options/RateFlags.h"
 
-#include "mp-opt/API/Error.h"
+#include "mp-opt/API/Model/Error.h"
 
 #include <cmath>
 

@@ -21,20 +21,32 @@ using namespace mlir;
 
 namespace mp {
 
-static AssignOptions getAssignOptions(const MixedPrecisionOptions &from) {
+static AssignOptions getAssignOptions(const MixedPrecisionRequest &from) {
   AssignOptions options;
   options.rule = from.assign;
   options.minSaving = from.minSaving;
-  options.dims.assign(from.dims.begin(), from.dims.end());
+  options.dims = llvm::to_vector(from.dims);
   options.maxWeightCopy = from.maxWeightCopy;
   return options;
+}
+
+MixedPrecisionRequest MixedPrecisionOptions::getRequest() const {
+  MixedPrecisionRequest all = request.get();
+  all.policy = policy.get();
+  return all;
+}
+
+void MixedPrecisionOptions::setRequest(const MixedPrecisionRequest &from) {
+  request.set(from);
+  policy.set(from.policy);
 }
 
 void buildMixedPrecisionPipeline(OpPassManager &pm,
                                  const MixedPrecisionOptions &options,
                                  AddPassesFn addReports) {
+  MixedPrecisionRequest request = options.getRequest();
   pm.addPass(createSpecializeFunctions());
-  pm.addPass(createSetPolicy(options.policy.get()));
+  pm.addPass(createSetPolicy(request.policy));
   pm.addPass(createInjectLossScaling({options.lossScale}));
   pm.addPass(createAnnotateUpdates());
   pm.addPass(createAnnotateComposites());
@@ -45,19 +57,19 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   pm.addPass(createAnnotateStates());
   pm.addPass(createAnnotateSensitiveValues());
   pm.addPass(createClassify());
-  if (options.raiseOpset) {
+  if (request.raiseOpset) {
     RaiseOpsetOptions raising;
-    raising.limit = options.opsetLimit;
+    raising.limit = request.opsetLimit;
     pm.addPass(createRaiseOpset(raising));
     pm.addPass(createClassify());
   }
-  pm.addPass(createAssign(getAssignOptions(options)));
+  pm.addPass(createAssign(getAssignOptions(request)));
   pm.addPass(createCheckStrict());
   pm.addPass(createCheckInputs());
   pm.addPass(createInsertCasts());
   pm.addPass(createSimplifyCasts());
   pm.addPass(createNarrowSaved());
-  pm.addPass(createConvertWeights({options.maxWeightCopy}));
+  pm.addPass(createConvertWeights({request.maxWeightCopy}));
   VerifyPrecisionOptions verify;
   verify.keepMarks = options.keepMarks;
   pm.addPass(createVerifyPrecision(verify));
@@ -71,15 +83,14 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
 
 /// Puts texts that may contain commas into braces: a printed pipeline must be
 /// readable again.
-template <typename List>
-static SmallVector<std::string> putInBraces(const List &texts) {
+static SmallVector<std::string> putInBraces(ArrayRef<std::string> texts) {
   SmallVector<std::string> braced;
   for (const std::string &text : texts)
     braced.push_back("{" + text + "}");
   return braced;
 }
 
-static AddOptimizerOptions getOptimizerOptions(const TrainingOptions &from) {
+static AddOptimizerOptions getOptimizerOptions(const TrainingRequest &from) {
   AddOptimizerOptions options;
   options.optimizer = from.optimizer;
   options.learningRate = from.learningRate;
@@ -87,20 +98,19 @@ static AddOptimizerOptions getOptimizerOptions(const TrainingOptions &from) {
   options.clipNorm = from.clipNorm;
   options.clipValue = from.clipValue;
   options.accumulate = from.accumulate;
-  options.groups = putInBraces(from.group);
+  options.groups = putInBraces(from.groups);
   options.average = from.average;
   return options;
 }
 
-void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
-  bool hasAlgorithm = options.loss.empty();
+void buildTrainingPipeline(OpPassManager &pm, const TrainingRequest &request) {
+  bool hasAlgorithm = request.loss.empty();
   if (hasAlgorithm)
     pm.addPass(createInlineTraining());
   pm.addPass(createInlineFunctions());
   if (!hasAlgorithm) {
     StopGradientsOptions stopping;
-    stopping.patterns.assign(options.stopGradient.begin(),
-                             options.stopGradient.end());
+    stopping.patterns = llvm::to_vector(request.stopGradient);
     pm.addPass(createStopGradients(stopping));
   }
   RaiseOpsetOptions raising;
@@ -115,30 +125,29 @@ void buildTrainingPipeline(OpPassManager &pm, const TrainingOptions &options) {
   // open.
   pm.addPass(createCheckExport());
   FixSizesOptions fixing;
-  fixing.fixed.assign(options.fixed.begin(), options.fixed.end());
+  fixing.fixed = llvm::to_vector(request.fixed);
   pm.addPass(createFixSizes(fixing));
   pm.addPass(createFoldConstants());
   pm.addPass(createStackSequences());
   pm.addPass(createFoldSequences());
   pm.addPass(createJoinSegments());
   AddLossOptions adding;
-  adding.losses = putInBraces(options.loss);
-  adding.classAxis = options.classAxis;
+  adding.losses = putInBraces(request.loss);
+  adding.classAxis = request.classAxis;
   pm.addPass(createAddLoss(adding));
   SelectParametersOptions selecting;
-  selecting.trainOnly.assign(options.trainOnly.begin(),
-                             options.trainOnly.end());
-  selecting.freeze.assign(options.freeze.begin(), options.freeze.end());
-  selecting.tie.assign(options.tie.begin(), options.tie.end());
-  selecting.untie.assign(options.untie.begin(), options.untie.end());
+  selecting.trainOnly = llvm::to_vector(request.trainOnly);
+  selecting.freeze = llvm::to_vector(request.freeze);
+  selecting.tie = llvm::to_vector(request.tie);
+  selecting.untie = llvm::to_vector(request.untie);
   pm.addPass(createSelectParameters(selecting));
   DifferentiateOptions differentiating;
-  differentiating.straightThrough = options.straightThrough;
-  differentiating.outputs = options.optimizer == "none";
+  differentiating.straightThrough = request.straightThrough;
+  differentiating.outputs = request.optimizer == "none";
   pm.addPass(createDifferentiate(differentiating));
-  if (options.optimizer != "none")
-    pm.addPass(createAddOptimizer(getOptimizerOptions(options)));
-  if (options.syncBatchNorm)
+  if (request.optimizer != "none")
+    pm.addPass(createAddOptimizer(getOptimizerOptions(request)));
+  if (request.syncBatchNorm)
     pm.addPass(createSyncBatchNorm());
   pm.addPass(createDecomposeGradients({/*contractions=*/true}));
 }
@@ -188,7 +197,7 @@ void registerPipelines() {
   registerPipeline<TrainingOptions>(
       "mp-train", "Make a training step of a forward model",
       [](OpPassManager &pm, const TrainingOptions &options) {
-        buildTrainingPipeline(pm, options);
+        buildTrainingPipeline(pm, options.request.get());
       });
   registerPipeline<LoweringOptions>(
       "mp-lower-to-llvm", "Write loops on tensors in LLVM's dialect",

@@ -8,7 +8,10 @@
 #ifndef MPOPT_PASSES_PIPELINES_PIPELINES_H
 #define MPOPT_PASSES_PIPELINES_PIPELINES_H
 
-#include "Precision/PolicyOptionSet.h"
+#include "OptionSet.h"
+#include "mp-opt/Precision/Policy/MixedPrecisionRequest.h"
+#include "mp-opt/Training/TrainingRequest.h"
+
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -18,31 +21,8 @@ namespace mp {
 struct MixedPrecisionOptions
     : public mlir::PassPipelineOptions<MixedPrecisionOptions> {
   /// The policy for 16 bit.
-  PolicyOptionSet<Option<std::string>, Option<bool>, ListOption<std::string>>
-      policy{*this};
-  Option<std::string> assign{
-      *this, "assign",
-      llvm::cl::desc("rule between allow and deny: min-cut or first-operand"),
-      llvm::cl::init("min-cut")};
-  Option<std::string> minSaving{
-      *this, "min-saving",
-      llvm::cl::desc("percentage of its bytes that a 16-bit region must save")};
-  ListOption<std::string> dims{
-      *this, "dim",
-      llvm::cl::desc("NAME=SIZE of symbolic dimensions, for weighing casts")};
-  Option<int64_t> maxWeightCopy{
-      *this, "max-weight-copy",
-      llvm::cl::desc("bytes up to which a constant is stored in both types"),
-      llvm::cl::init(4096)};
-  Option<bool> raiseOpset{
-      *this, "raise-opset",
-      llvm::cl::desc("raise the opset if the 16-bit type needs a newer one"),
-      llvm::cl::init(true)};
-  Option<int64_t> opsetLimit{
-      *this, "opset-limit",
-      llvm::cl::desc("newest opset to raise to; what comes later few runtimes "
-                     "load"),
-      llvm::cl::init(25)};
+  OptionSet<PolicyRequest, Option, ListOption> policy{*this};
+  OptionSet<MixedPrecisionRequest, Option, ListOption> request{*this};
   Option<std::string> lossScale{
       *this, "loss-scale",
       llvm::cl::desc("of graphs that train: none, a number, dynamic, or auto "
@@ -56,64 +36,14 @@ struct MixedPrecisionOptions
       *this, "keep-marks",
       llvm::cl::desc("leave the marks of the passes in the module"),
       llvm::cl::init(false)};
+
+  /// The request, with its policy.
+  MixedPrecisionRequest getRequest() const;
+  void setRequest(const MixedPrecisionRequest &from);
 };
 
 struct TrainingOptions : public mlir::PassPipelineOptions<TrainingOptions> {
-  ListOption<std::string> loss{*this, "loss",
-                               llvm::cl::desc("what is minimized: a sum")};
-  Option<int64_t> classAxis{*this, "class-axis",
-                            llvm::cl::desc("axis of the loss's classes"),
-                            llvm::cl::init(1)};
-  ListOption<std::string> trainOnly{
-      *this, "train-only",
-      llvm::cl::desc("patterns or @FILE: parameters that are trained")};
-  ListOption<std::string> freeze{
-      *this, "freeze",
-      llvm::cl::desc("patterns or @FILE: parameters that stay")};
-  ListOption<std::string> tie{
-      *this, "tie", llvm::cl::desc("names of what becomes one parameter")};
-  ListOption<std::string> untie{
-      *this, "untie",
-      llvm::cl::desc("patterns: parameters that each module gets a copy of")};
-  ListOption<std::string> stopGradient{
-      *this, "stop-gradient",
-      llvm::cl::desc("patterns: values that pass no gradient")};
-  ListOption<std::string> fixed{
-      *this, "fixed", llvm::cl::desc("sizes of inputs, as in NAME=SIZE")};
-  Option<bool> straightThrough{
-      *this, "straight-through",
-      llvm::cl::desc("pass gradients by pairs of QuantizeLinear and "
-                     "DequantizeLinear"),
-      llvm::cl::init(false)};
-  Option<std::string> optimizer{
-      *this, "optimizer",
-      llvm::cl::desc("optimizer with its numbers, or none for gradients"),
-      llvm::cl::init("sgd")};
-  Option<double> learningRate{*this, "lr",
-                              llvm::cl::desc("default of the learning rate"),
-                              llvm::cl::init(0.001)};
-  Option<double> weightDecay{*this, "weight-decay",
-                             llvm::cl::desc("decay of the parameters"),
-                             llvm::cl::init(0)};
-  Option<double> clipNorm{*this, "clip-norm",
-                          llvm::cl::desc("bound of the gradients' norm"),
-                          llvm::cl::init(0)};
-  Option<double> clipValue{*this, "clip-value",
-                           llvm::cl::desc("bound of the gradients' elements"),
-                           llvm::cl::init(0)};
-  ListOption<std::string> group{
-      *this, "group", llvm::cl::desc("settings of parameters by their names")};
-  Option<std::string> average{*this, "average",
-                              llvm::cl::desc("average of the parameters"),
-                              llvm::cl::init("")};
-  Option<int64_t> accumulate{
-      *this, "accumulate",
-      llvm::cl::desc("steps whose gradients make one update"),
-      llvm::cl::init(1)};
-  Option<bool> syncBatchNorm{
-      *this, "sync-batch-norm",
-      llvm::cl::desc("normalize batches by statistics of all ranks"),
-      llvm::cl::init(false)};
+  OptionSet<TrainingRequest, Option, ListOption> request{*this};
 };
 
 struct LoweringOptions : public mlir::PassPipelineOptions<LoweringOptions> {
@@ -177,7 +107,7 @@ void buildMixedPrecisionPipeline(mlir::OpPassManager &pm,
 /// between this and `buildTrainingExport`, which writes the step in standard
 /// operators; both are empty for other models.
 void buildTrainingPipeline(mlir::OpPassManager &pm,
-                           const TrainingOptions &options);
+                           const TrainingRequest &request);
 void buildTrainingExport(mlir::OpPassManager &pm, bool distribute = false);
 
 /// Emulates 16-bit storage in fp32: mp-emulate, in functions, too.

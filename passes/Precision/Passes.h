@@ -20,7 +20,7 @@ namespace mp {
 #include "Precision/Passes.h.inc"
 
 /// Creates the pass with the options of a request. (TableGen only knows options
-/// in its own list, not those of getPolicyFields().)
+/// in its own list, not those of PolicyRequest::getFields().)
 std::unique_ptr<mlir::Pass> createSetPolicy(const PolicyRequest &request);
 
 #define GEN_PASS_REGISTRATION

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "OptionSet.h"
 #include "Precision/Passes.h"
-#include "Precision/PolicyOptionSet.h"
 
 #include "mp-opt/Precision/Policy/PolicyAttribute.h"
 #include "mp-opt/Precision/Policy/PolicyFile.h"
@@ -33,8 +33,7 @@ struct SetPolicy : public mp::impl::SetPolicyBase<SetPolicy> {
 private:
   LogicalResult setPolicy();
 
-  PolicyOptionSet<Option<std::string>, Option<bool>, ListOption<std::string>>
-      options{*this};
+  OptionSet<PolicyRequest, Option, ListOption> options{*this};
 };
 
 } // namespace

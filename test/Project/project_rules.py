@@ -4,6 +4,8 @@
 
 usage: project_rules.py RULE [--root FOLDER] [--clang-format TOOL] [--fix]
 
+classes       a class has 25 methods at most, and the files that define them 600
+              lines together; LARGE_CLASSES have limits of their own
 dependencies  tools -> lib/API -> passes -> the rest of lib -> MLIR and ONNX,
               never the other way;
               `onnx/...` in lib/Schema and lib/Target/ONNX only; command line
@@ -69,7 +71,8 @@ LAYERS = (
     "Precision/Assignment",
     "Autodiff", "Training", "Report", "Conversion", "Codegen/Common", "Codegen/Layout",
     "Codegen/CPU",
-    "Codegen/GPU", "Collectives", "Emulation", "Execution", "passes", "Codegen/Host", "API", "Options", "CAPI",
+    "Codegen/GPU", "Collectives", "Emulation", "Execution", "passes", "Codegen/Host", "API/Model", "API/Run", "API/Train",
+    "Options", "CAPI",
 )  # fmt: skip
 # Files may name fewer operators than this.
 MANY_OPERATORS = 8
@@ -92,6 +95,40 @@ PART_OF_TEMPORARY = re.compile(
     r"\bfor \([^;{}]*:\s*(?:llvm::)?ArrayRef(?:<\w+>)?\("
     r"[\w.>*-]+\((?:[^()]|\([^()]*\))*\)\)\s*\.\w+\("
 )
+
+# Limits of a class: methods, apart from constructors and operators, and lines of
+# the files that define them.
+MAX_METHODS, MAX_CLASS_LINES = 25, 600
+# Classes that are larger, with their own limits, which may only fall.
+LARGE_CLASSES = {
+    "DeviceReductions": (28, 600),
+    "Emitter": (48, 633),
+    "FlagTable": (27, 600),
+    "FunctionEmulation": (25, 748),
+    "GenericCode": (30, 628),
+    "GraphImporter": (25, 771),
+    "LoopBuilder": (37, 600),
+    "Model": (28, 600),
+    "mp_session": (32, 758),
+    "NodeBuilder": (61, 600),
+    "NodeLowering": (30, 600),
+    "PackedOperand": (27, 600),
+    "PrecisionGraph": (32, 600),
+    "PrecisionReport": (25, 627),
+    "ReferenceComparison": (27, 805),
+    "Scalars": (29, 600),
+    "SchemaRegistry": (25, 718),
+    "State": (25, 668),
+}
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+CLASS = re.compile(
+    r"\b(?:class|struct)\s+(\w+)\s*(?:final\s*)?(?::[^;{]*)?\{"
+)
+NO_METHOD = re.compile(
+    r"(?:using|typedef|friend|static_assert|enum|std::function|"
+    r"(?:llvm::)?function_ref)\b"
+)
+CALLED = re.compile(r"^[^=(]*?(~?\b\w+)\s*\(", re.S)
 
 # Words that no comment begins with: a noun or a verb says more.
 OPENER = re.compile(r"(?:What|Of|Where|Those|Who|By|Behind)\b")
@@ -209,6 +246,69 @@ def check_known_layers(root):
         name = path.relative_to(root).as_posix()
         if find_layer(name) < 0:
             yield f"{name}:1: its folder is not in LAYERS of project_rules.py"
+
+
+def find_members(text, start):
+    """The statements at the first level of a class whose body is at `start`."""
+    depth, members = 1, ""
+    for part in re.finditer(r"[{}]|[^{}]+", text[start:]):
+        if part[0] == "{":
+            depth += 1
+        elif part[0] == "}":
+            depth -= 1
+            members += ";" if depth == 1 else ""
+        elif depth == 1:
+            members += part[0]
+        if depth == 0:
+            break
+    members = re.sub(r"\b(?:public|private|protected)\s*:", "", members)
+    return [member.strip() for member in members.split(";")]
+
+
+def count_methods(members, name):
+    count = 0
+    for member in members:
+        called = None if NO_METHOD.match(member) else CALLED.match(member)
+        if called and called[1].lstrip("~") != name:
+            count += "operator" not in called[0]
+    return count
+
+
+def find_classes(path):
+    """The names and members of the classes of a header."""
+    text = path.read_text(encoding="utf-8")
+    text = STRING.sub('""', COMMENT.sub("", text))
+    for found in CLASS.finditer(text):
+        yield found[1], find_members(text, found.end())
+
+
+def check_classes(root, _):
+    sources = {}
+    for path in files(root, CODE_FOLDERS, (".cpp",)):
+        text = path.read_text(encoding="utf-8")
+        for line in text.split("\n"):
+            if include := INCLUDE.match(line):
+                header = os.path.basename(include[1])
+                sources.setdefault(header, []).append(text)
+    for path in files(root, CODE_FOLDERS, (".h",)):
+        place = path.relative_to(root).as_posix() + ":1"
+        for name, members in find_classes(path):
+            limits = MAX_METHODS, MAX_CLASS_LINES
+            limits = LARGE_CLASSES.get(name, limits)
+            methods = count_methods(members, name)
+            if methods > limits[0]:
+                yield f"{place}: '{name}' has {methods} methods, more than {limits[0]}"
+            defined = re.compile(rf"^(?!\s)[^\n;=(]*\b{name}::~?\w+\(", re.M)
+            lines = sum(
+                text.count("\n")
+                for text in sources.get(path.name, ())
+                if defined.search(text)
+            )
+            if lines > limits[1]:
+                yield (
+                    f"{place}: the files that define methods of '{name}' have "
+                    f"{lines} lines, more than {limits[1]}"
+                )
 
 
 def check_dependencies(root, _):
@@ -428,6 +528,7 @@ def check_words(root, _):
 
 
 RULES = {
+    "classes": check_classes,
     "dependencies": check_dependencies,
     "format": check_format,
     "lifetimes": check_lifetimes,

@@ -15,8 +15,8 @@ import project_rules
 SCRIPT = pathlib.Path(__file__).with_name("project_rules.py")
 ROOT = SCRIPT.parents[2]
 RULES = (
-    "dependencies", "format", "lifetimes", "map", "marks", "operators",
-    "pass-tests", "runtime", "shell", "spdx", "words",
+    "classes", "dependencies", "format", "lifetimes", "map", "marks",
+    "operators", "pass-tests", "runtime", "shell", "spdx", "words",
 )  # fmt: skip
 SPDX = "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
 
@@ -118,26 +118,44 @@ class ProjectRules(unittest.TestCase):
         )
 
     def test_passes_stand_below_api(self):
-        below = {"include/mp-opt/API/Model.h": SPDX}
-        text = SPDX + '#include "mp-opt/API/Model.h"\n'
+        below = {"include/mp-opt/API/Model/Model.h": SPDX}
+        text = SPDX + '#include "mp-opt/API/Model/Model.h"\n'
         for name in "passes/Precision/Own.cpp", "lib/Target/ONNX/Own.cpp":
             code, output, _ = run("dependencies", {**below, name: text})
             self.assertEqual(code, 1, output)
             self.assertIn(name, output)
-            self.assertIn("belongs to API, which stands behind", output)
+            self.assertIn("belongs to API/Model, which stands behind", output)
 
     def test_api_includes_pass(self):
         text = SPDX + '#include "Precision/Passes.h"\n'
-        code, output, _ = run("dependencies", {"lib/API/Model.cpp": text})
+        code, output, _ = run("dependencies", {"lib/API/Model/Model.cpp": text})
         self.assertEqual(code, 0, output)
 
     def test_public_api_includes_pass(self):
         self.assert_found(
             "dependencies",
-            "include/mp-opt/API/Model.h",
+            "include/mp-opt/API/Model/Model.h",
             '#include "Precision/Passes.h"\n',
             "belongs to passes/",
         )
+
+    def test_class_with_many_methods(self):
+        methods = "".join(f"  void run{index}();\n" for index in range(26))
+        text = SPDX + "class Own {\npublic:\n" + methods + "};\n"
+        self.assert_found(
+            "classes", "lib/Graph/Own.h", text, "'Own' has 26 methods"
+        )
+
+    def test_class_in_many_files(self):
+        header = SPDX + "class Own {\n  Own();\n  int run() { return 1; }\n};\n"
+        text = SPDX + '#include "Own.h"\nOwn::Own() {}\n' + "\n" * 320
+        folder = "lib/Graph/"
+        tree = {folder + name: text for name in ("A.cpp", "B.cpp")}
+        for used in text, SPDX + "Own make();\n" + "\n" * 320:
+            tree[folder + "B.cpp"] = used
+            code, output, _ = run("classes", {folder + "Own.h": header, **tree})
+            self.assertEqual(code, int(used == text), output)
+        self.assertNotIn("methods", output)
 
     def test_folder_without_place(self):
         self.assert_found(

@@ -8,7 +8,7 @@
 #ifndef MPOPT_TEST_UNIT_FINDINGS_H
 #define MPOPT_TEST_UNIT_FINDINGS_H
 
-#include "mp-opt/API/Error.h"
+#include "mp-opt/API/Model/Error.h"
 
 #include "llvm/Support/raw_ostream.h"
 

@@ -7,8 +7,8 @@
 
 #include "Findings.h"
 
-#include "mp-opt/API/Model.h"
-#include "mp-opt/API/Reports.h"
+#include "mp-opt/API/Model/Model.h"
+#include "mp-opt/API/Model/Reports.h"
 
 #include "Pipelines/Pipelines.h"
 
@@ -142,7 +142,10 @@ void Tests::tellErrors() {
 std::string Tests::print(const ConversionOptions &conversion) {
   mlir::MLIRContext context(registry);
   mlir::PassManager manager(&context);
-  buildConversion(manager, conversion);
+  bool isRefused = false;
+  findings.expect(succeeded(addConversion(manager, conversion, /*dims=*/{},
+                                          /*reports=*/nullptr, isRefused)),
+                  "expected a pipeline");
   std::string text;
   llvm::raw_string_ostream os(text);
   manager.printAsTextualPipeline(os);
@@ -156,7 +159,7 @@ void Tests::compareDefaults() {
   conversion.mixed.emplace().policy.precision = "bf16";
   mlir::MLIRContext context(registry);
   mlir::PassManager manager(&context);
-  buildTrainingPipeline(manager, TrainingOptions());
+  buildTrainingPipeline(manager, TrainingOptions().request.get());
   MixedPrecisionOptions mixed;
   PolicyRequest policy;
   policy.precision = "bf16";

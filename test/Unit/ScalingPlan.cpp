@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/API/ScalingPlan.h"
+#include "mp-opt/API/Train/ScalingPlan.h"
 
 #include "llvm/Support/Error.h"
 

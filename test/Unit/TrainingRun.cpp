@@ -7,10 +7,11 @@
 
 #include "Findings.h"
 
-#include "mp-opt/API/Error.h"
-#include "mp-opt/API/OutputDifferences.h"
-#include "mp-opt/API/Session.h"
-#include "mp-opt/API/Trainer.h"
+#include "mp-opt/API/Model/Error.h"
+#include "mp-opt/API/Run/OutputDifferences.h"
+#include "mp-opt/API/Run/Session.h"
+#include "mp-opt/API/Train/Trainer.h"
+#include "mp-opt/Data/Checkpoint.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"

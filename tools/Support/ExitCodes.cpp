@@ -8,7 +8,7 @@
 #include "ExitCodes.h"
 #include "Message.h"
 
-#include "mp-opt/API/Error.h"
+#include "mp-opt/API/Model/Error.h"
 
 namespace mp {
 

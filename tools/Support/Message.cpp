@@ -7,7 +7,7 @@
 
 #include "Message.h"
 
-#include "mp-opt/API/ModelInput.h"
+#include "mp-opt/API/Model/ModelInput.h"
 #include "mp-opt/Support/ShownText.h"
 
 #include "llvm/Support/WithColor.h"

@@ -10,7 +10,7 @@
 #include "ExitCodes.h"
 #include "InternalErrors.h"
 
-#include "mp-opt/API/ModelOutput.h"
+#include "mp-opt/API/Model/ModelOutput.h"
 #include "mp-opt/Target/ONNX/ONNXTarget.h"
 
 #include "mlir/IR/AsmState.h"

@@ -21,7 +21,7 @@
 
 #include "DebugCrash.h"
 
-#include "mp-opt/API/ModelInput.h"
+#include "mp-opt/API/Model/ModelInput.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"

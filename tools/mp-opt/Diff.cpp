@@ -12,7 +12,7 @@
 #include "InternalErrors.h"
 #include "MessagePrinter.h"
 
-#include "mp-opt/API/Model.h"
+#include "mp-opt/API/Model/Model.h"
 #include "mp-opt/Options/InputFlags.h"
 #include "mp-opt/Report/ModelDiff.h"
 #include "mp-opt/Support/ShownText.h"

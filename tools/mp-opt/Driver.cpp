@@ -10,53 +10,33 @@
 #include "MLIRFlags.h"
 #include "MessagePrinter.h"
 
-#include "mp-opt/API/ModuleDigest.h"
-#include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Options/InputFlags.h"
 #include "mp-opt/Support/ShownText.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 
 using namespace mlir;
 
 namespace mp {
 
-static ModelOutputOptions getOutputOptions(const Options &options,
-                                           const RunWatch &watch) {
-  ModelOutputOptions output;
-  output.path = options.output;
-  output.inputPath = options.input;
-  output.externalDataRoots = options.externalDataRoots;
-  output.writesModel = options.writesModel;
-  output.elideWeights = options.elideWeights;
-  output.others = {options.reports.report, options.reports.overlay};
-  output.onStep = [&](StringRef step) { watch.reach(step); };
-  return output;
-}
-
 Driver::Driver(const Options &options, DialectRegistry &registry)
     : options(options), registry(registry),
-      config(MlirOptMainConfig::createFromCLOptions()),
-      reports(options.reports), watch(options.watch),
-      output(getOutputOptions(options, watch), input) {
+      config(MlirOptMainConfig::createFromCLOptions()), watch(options.watch),
+      conversion(options, input,
+                 {[](StringRef name, DiagnosticSeverity severity,
+                     const Twine &text) { printMessage(name, severity, text); },
+                  [this](StringRef step) { watch.reach(step); }}) {
   auto fromFlags = config;
   config.setPassPipelineSetupFn([this, fromFlags](PassManager &pm) {
-    const ConversionOptions &conversion = this->options.conversion;
-    if (!conversion.mixed)
-      addDimensionCheck(pm, this->options.dims);
-    buildConversion(pm, conversion, &reports);
-    watchStrictCheck(pm, isRefused);
-    if (failed(fromFlags.setupPassPipeline(pm))) {
-      isMisused = true;
+    auto addFlags = [&] {
+      isMisused = failed(fromFlags.setupPassPipeline(pm));
+      return failure(isMisused);
+    };
+    if (failed(conversion.addPasses(pm, addFlags)))
       return failure();
-    }
-    // The precision passes may be among those that the flags name.
-    if (reports.isWanted() && !conversion.mixed)
-      reports.addEnd(pm);
     watch.addTo(pm);
     return success();
   });
@@ -93,10 +73,13 @@ LogicalResult Driver::runPasses(ModuleOp module, TimingScope &timing) {
 int Driver::getFailureCode() const {
   if (progress::isInPass())
     return exitInternal;
-  return isRefused ? exitNotSupported : isMisused ? exitUsage : exitBadInput;
+  return conversion.isRefused() ? exitNotSupported
+         : isMisused            ? exitUsage
+                                : exitBadInput;
 }
 
-int Driver::runOnMLIR(Format format) {
+int Driver::runOnMLIR() {
+  Format format = conversion.getFormat();
   config.emitBytecode(
       format == Format::Bytecode ||
       (options.emit == Format::Auto && config.shouldEmitBytecode()));
@@ -108,16 +91,16 @@ int Driver::runOnMLIR(Format format) {
                              input.getContent(), input.getName()),
                          registry, config);
     if (succeeded(result))
-      failedReport = reports.prepare();
+      failedReport = conversion.getReports().prepare();
     return succeeded(result) && !failedReport;
   };
   llvm::Error failedWrite = llvm::Error::success();
   if (options.writesModel && !options.isDryRun && !options.watch.writeStep)
-    failedWrite = output.write(print);
+    failedWrite = conversion.getOutput().write(print);
   else
     print(llvm::nulls());
   if (options.isDryRun && succeeded(result))
-    failedWrite = describeWrite(/*module=*/{}, format);
+    failedWrite = describeWrite(/*module=*/{});
   if (llvm::Error failed =
           joinErrors(std::move(failedReport), std::move(failedWrite)))
     return fail(std::move(failed));
@@ -127,6 +110,7 @@ int Driver::runOnMLIR(Format format) {
 /// Sets the names of the reports and prints those without a file: standard
 /// output is for the model, then for explanations, then for JSON.
 int Driver::finishReports() {
+  Reports &reports = conversion.getReports();
   if (llvm::Error failed = reports.finish())
     return fail(std::move(failed));
   bool isFree =
@@ -143,33 +127,20 @@ int Driver::finishReports() {
   return failed ? fail(std::move(failed)) : exitOk;
 }
 
-llvm::Error Driver::describeWrite(ModuleOp module, Format format) {
-  llvm::Expected<std::string> text = output.describeWrite(module, format);
+llvm::Error Driver::describeWrite(ModuleOp module) {
+  llvm::Expected<std::string> text =
+      conversion.getOutput().describeWrite(module, conversion.getFormat());
   if (!text)
     return text.takeError();
   printMessage("mp-opt", DiagnosticSeverity::Note, "dry run: " + *text);
   return llvm::Error::success();
 }
 
-int Driver::write(ModuleOp module, Format format, bool unchanged,
-                  TimingScope &timing) {
-  if (llvm::Error failed = reports.prepare())
-    return fail(std::move(failed));
-  llvm::Error failed =
-      !options.writesModel ? llvm::Error::success()
-      : options.isDryRun   ? describeWrite(module, format)
-      : isCode(format)
-          ? writeCode(module, format, options.code, options.output,
-                      llvm::sys::path::filename(input.getName()), timing)
-          : output.write(module, format, unchanged);
-  return failed ? fail(std::move(failed)) : finishReports();
-}
-
-int Driver::runOnModel(Format inputFormat, Format outputFormat) {
+int Driver::runOnModel() {
   DefaultTimingManager timingManager;
   applyDefaultTimingManagerCLOptions(timingManager);
   TimingScope timing = timingManager.getRootScope();
-  MLIRContext context(registry);
+  MLIRContext &context = this->context.emplace(registry);
   // Nothing runs in parallel before the result is written, and without threads
   // each attribute takes one look-up instead of two and a lock.
   context.disableMultithreading();
@@ -179,7 +150,7 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diag) {
     printer.print(diag);
     if (diag.getSeverity() == DiagnosticSeverity::Warning)
-      reports.addWarning(diag.str());
+      conversion.getReports().addWarning(diag.str());
   });
   if (!options.watch.writeStep && failed(setUpRemarks(config, context)))
     return exitBadInput;
@@ -189,48 +160,35 @@ int Driver::runOnModel(Format inputFormat, Format outputFormat) {
   reading.stop();
   if (!module || failed(verify(*module)))
     return exitBadInput;
-  if (isONNX(inputFormat))
-    if (llvm::Error failed = output.checkDataFiles(*module))
-      return fail(std::move(failed));
-  ModuleDigest before(*module);
-  OwningOpRef<ModuleOp> original(options.verify ? module->clone() : ModuleOp());
+  if (llvm::Error failed = conversion.start(*module))
+    return fail(std::move(failed));
   if (failed(runPasses(*module, timing)))
     return getFailureCode();
   watch.startWriting(*module);
   if (config.shouldVerifyRoundtrip() &&
       failed(verifyRoundtrip(*module, registry)))
     return exitBadInput;
-  (*module)->removeDiscardableAttr(mark::summary);
-  bool unchanged = inputFormat == Format::ONNX &&
-                   outputFormat == Format::ONNX &&
-                   before == ModuleDigest(*module);
+  conversion.finish(*module);
   context.enableMultithreading();
-  if (original)
-    if (int code = compareNumbers(*original, *module, timing))
-      return code;
-  return write(*module, outputFormat, unchanged, timing);
+  if (int code = compareNumbers(*module, timing))
+    return code;
+  if (llvm::Error failed = conversion.write(*module, timing))
+    return fail(std::move(failed));
+  if (options.writesModel && options.isDryRun)
+    if (llvm::Error failed = describeWrite(*module))
+      return fail(std::move(failed));
+  return finishReports();
 }
 
-/// Prints the result of the verification.
-int Driver::compareNumbers(ModuleOp original, ModuleOp result,
-                           TimingScope &timing) {
-  VerificationOptions verification = options.verification;
-  verification.onMessage = [&](StringRef name, DiagnosticSeverity severity,
-                               const Twine &text) {
-    printMessage(name.empty() ? StringRef(input.getName()) : name, severity,
-                 text);
-  };
-  auto verdict = verifyResult(original, result, verification, input.getName(),
-                              timing, llvm::errs());
+/// Prints the result of the verification, if there is one.
+int Driver::compareNumbers(ModuleOp result, TimingScope &timing) {
+  auto verdict = conversion.verify(result, timing, llvm::errs());
   if (!verdict)
     return reportError(input.getName() + ": --verify", verdict.takeError());
-  if (!verdict->doubt.empty())
-    printMessage(input.getName(), DiagnosticSeverity::Warning, verdict->doubt);
-  if (verdict->isVerified)
-    llvm::errs() << escapeText(input.getName() + ": " + verdict->text) << "\n";
-  else
-    printMessage(input.getName(), DiagnosticSeverity::Error, verdict->text);
-  return verdict->isVerified ? exitOk : exitOutside;
+  if (*verdict && (*verdict)->isVerified)
+    llvm::errs() << escapeText(input.getName() + ": " + (*verdict)->text)
+                 << "\n";
+  return !*verdict || (*verdict)->isVerified ? exitOk : exitOutside;
 }
 
 /// Checks and prints the policy, without a model.
@@ -261,20 +219,15 @@ int Driver::run() {
   if (llvm::Error failed = llvm::joinErrors(
           input.read(options.input), addSchemas(options.schemas, registry)))
     return fail(std::move(failed));
-  std::vector<std::string> alsoRead = {options.schemas};
-  if (options.conversion.mixed)
-    llvm::append_range(alsoRead, options.conversion.mixed->policy.getFiles());
-  if (llvm::Error failed = output.checkPaths(alsoRead))
+  if (llvm::Error failed = conversion.checkPaths())
     return fail(std::move(failed));
   watch.startReading(input, options.input);
   watch.reach("import");
+  if (llvm::Error failed = conversion.checkOutputName())
+    return reportError("mp-opt", std::move(failed));
   Format from = input.getFormat();
-  if (llvm::Error failed = options.checkOutputName(from)) {
-    reportError("mp-opt", std::move(failed));
-    return exitUsage;
-  }
-  Format to = chooseFormat(options.emit, options.output, from);
-  int code = isMLIR(from) && isMLIR(to) ? runOnMLIR(to) : runOnModel(from, to);
+  int code = isMLIR(from) && isMLIR(conversion.getFormat()) ? runOnMLIR()
+                                                            : runOnModel();
   if (code == exitOk && isONNX(from))
     hintAtOutput();
   return code;

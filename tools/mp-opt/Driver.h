@@ -16,8 +16,6 @@
 
 #include "Options.h"
 
-#include "mp-opt/API/ModelOutput.h"
-
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/Timing.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -35,17 +33,13 @@ private:
   int fail(llvm::Error error) const;
   int printConfig();
   void hintAtOutput() const;
-  int compareNumbers(mlir::ModuleOp original, mlir::ModuleOp result,
-                     mlir::TimingScope &timing);
-  int runOnMLIR(Format format);
+  int compareNumbers(mlir::ModuleOp result, mlir::TimingScope &timing);
+  int runOnMLIR();
   int finishReports();
   int getFailureCode() const;
-  int runOnModel(Format inputFormat, Format outputFormat);
+  int runOnModel();
   /// Describes what would be written, for --dry-run.
-  llvm::Error describeWrite(mlir::ModuleOp module, Format format);
-  /// Writes the result and the reports.
-  int write(mlir::ModuleOp module, Format format, bool unchanged,
-            mlir::TimingScope &timing);
+  llvm::Error describeWrite(mlir::ModuleOp module);
   mlir::LogicalResult runPasses(mlir::ModuleOp module,
                                 mlir::TimingScope &timing);
 
@@ -53,11 +47,10 @@ private:
   mlir::DialectRegistry &registry;
   mlir::MlirOptMainConfig config;
   ModelInput input;
-  Reports reports;
   RunWatch watch;
-  ModelOutput output;
-  /// True if --strict has refused the model.
-  bool isRefused = false;
+  /// The order matters: the conversion may have a module.
+  std::optional<mlir::MLIRContext> context;
+  Conversion conversion;
   /// True if a pass was given an option that it does not have.
   bool isMisused = false;
 };

@@ -7,9 +7,9 @@
 
 #include "Commands.h"
 
-#include "mp-opt/API/Benchmark.h"
-#include "mp-opt/API/DeviceEstimate.h"
-#include "mp-opt/API/Profile.h"
+#include "mp-opt/API/Run/Benchmark.h"
+#include "mp-opt/API/Run/DeviceEstimate.h"
+#include "mp-opt/API/Run/Profile.h"
 #include "mp-opt/Support/AtomicFile.h"
 #include "mp-opt/Support/ShownText.h"
 

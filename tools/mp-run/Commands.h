@@ -11,7 +11,7 @@
 #include "ExitCodes.h"
 #include "Flags.h"
 
-#include "mp-opt/API/Session.h"
+#include "mp-opt/API/Run/Session.h"
 #include "mp-opt/Options/ModelFlags.h"
 
 namespace mp {

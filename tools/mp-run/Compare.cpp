@@ -7,7 +7,7 @@
 
 #include "Commands.h"
 
-#include "mp-opt/API/ReferenceComparison.h"
+#include "mp-opt/API/Run/ReferenceComparison.h"
 #include "mp-opt/Support/ShownText.h"
 
 #include "llvm/Support/FileSystem.h"

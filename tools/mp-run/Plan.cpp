@@ -7,7 +7,7 @@
 
 #include "Commands.h"
 
-#include "mp-opt/API/ScalingPlan.h"
+#include "mp-opt/API/Train/ScalingPlan.h"
 #include "mp-opt/Support/ShownText.h"
 
 using namespace llvm;

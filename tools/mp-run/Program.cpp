@@ -14,7 +14,7 @@
 #include "OutOfMemory.h"
 #include "StandardStreams.h"
 
-#include "mp-opt/API/Model.h"
+#include "mp-opt/API/Model/Model.h"
 #include "mp-opt/Support/Nearest.h"
 
 #include "llvm/Config/llvm-config.h"

@@ -7,10 +7,10 @@
 
 #include "Commands.h"
 
-#include "mp-opt/API/Accuracy.h"
-#include "mp-opt/API/ModelOutput.h"
-#include "mp-opt/API/OutputDifferences.h"
-#include "mp-opt/API/TensorText.h"
+#include "mp-opt/API/Model/ModelOutput.h"
+#include "mp-opt/API/Model/TensorText.h"
+#include "mp-opt/API/Run/Accuracy.h"
+#include "mp-opt/API/Run/OutputDifferences.h"
 #include "mp-opt/Support/ShownText.h"
 
 using namespace llvm;

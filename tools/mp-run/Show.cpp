@@ -8,8 +8,8 @@
 #include "Commands.h"
 #include "Message.h"
 
-#include "mp-opt/API/DataSet.h"
-#include "mp-opt/API/TensorText.h"
+#include "mp-opt/API/Model/DataSet.h"
+#include "mp-opt/API/Model/TensorText.h"
 #include "mp-opt/Data/Checkpoint.h"
 #include "mp-opt/Support/ShownText.h"
 

@@ -7,7 +7,7 @@
 
 #include "Commands.h"
 
-#include "mp-opt/API/SizeSweep.h"
+#include "mp-opt/API/Run/SizeSweep.h"
 #include "mp-opt/Support/ShownText.h"
 
 #include "llvm/ADT/StringSet.h"

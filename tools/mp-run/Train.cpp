@@ -15,7 +15,7 @@
 #include "Message.h"
 #include "TrainFlags.h"
 
-#include "mp-opt/API/TrainedModel.h"
+#include "mp-opt/API/Train/TrainedModel.h"
 #include "mp-opt/Support/ShownText.h"
 
 #include "llvm/Support/FileSystem.h"

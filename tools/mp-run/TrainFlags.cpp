@@ -9,7 +9,8 @@
 
 #include "Message.h"
 
-#include "mp-opt/API/ModelOutput.h"
+#include "mp-opt/API/Model/ModelOutput.h"
+#include "mp-opt/Data/Checkpoint.h"
 #include "mp-opt/Support/ShownText.h"
 
 #include "llvm/Support/Path.h"

@@ -10,8 +10,8 @@
 
 #include "Commands.h"
 
-#include "mp-opt/API/Trainer.h"
-#include "mp-opt/API/TrainingProgress.h"
+#include "mp-opt/API/Train/Trainer.h"
+#include "mp-opt/API/Train/TrainingProgress.h"
 #include "mp-opt/Options/RateFlags.h"
 
 namespace mp {

@@ -12,11 +12,7 @@
 #ifndef MPOPT_OPTIONS_CONVERTOPTIONS_H
 #define MPOPT_OPTIONS_CONVERTOPTIONS_H
 
-#include "mp-opt/API/CodeOutput.h"
-#include "mp-opt/API/ModelConversion.h"
-#include "mp-opt/API/ModelInput.h"
-#include "mp-opt/API/Reports.h"
-#include "mp-opt/API/Verification.h"
+#include "mp-opt/API/Run/Conversion.h"
 #include "mp-opt/Options/OptionGroups.h"
 
 #include "llvm/Support/Error.h"
@@ -26,40 +22,6 @@
 #include <vector>
 
 namespace mp {
-
-/// The values of all flags.
-struct ConvertOptions {
-  std::string input = "-";
-  /// Empty for standard output.
-  std::string output;
-  Format emit = Format::Auto;
-  ConversionOptions conversion;
-  /// NAME=SIZE of symbolic dimensions.
-  std::vector<std::string> dims;
-  /// Options of --emit=llvm, obj and lib.
-  CodeOptions code;
-  /// Run the result before it is written.
-  bool verify = false;
-  VerificationOptions verification;
-  ReportOptions reports;
-  /// False if only explanations of the model were requested.
-  bool writesModel = true;
-  /// Describe the output instead of writing it.
-  bool isDryRun = false;
-  /// Print the policy instead of running.
-  bool printConfig = false;
-  /// If absent, big weights are elided on standard output only.
-  std::optional<bool> elideWeights;
-  std::string schemas;
-  /// Folders in which links to external data may end.
-  std::vector<std::string> externalDataRoots;
-  CheckLevel check = CheckLevel::Lenient;
-
-  /// Fails if the output's format depends on its name, whose suffix is unknown.
-  /// If `from`, the format of the input, is MLIR's, only suffixes that resemble
-  /// a known one are refused.
-  llvm::Error checkOutputName(Format from) const;
-};
 
 /// The flags, and their values as far as the options do not store them. Both
 /// this object and the options must stay at their addresses while flags are

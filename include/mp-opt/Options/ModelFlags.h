@@ -8,7 +8,7 @@
 #ifndef MPOPT_OPTIONS_MODELFLAGS_H
 #define MPOPT_OPTIONS_MODELFLAGS_H
 
-#include "mp-opt/API/Model.h"
+#include "mp-opt/API/Model/Model.h"
 #include "mp-opt/Execution/CodeCache.h"
 #include "mp-opt/Options/FlagTable.h"
 

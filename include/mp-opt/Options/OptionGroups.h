@@ -8,8 +8,8 @@
 #ifndef MPOPT_OPTIONS_OPTIONGROUPS_H
 #define MPOPT_OPTIONS_OPTIONGROUPS_H
 
-#include "mp-opt/API/CodeOutput.h"
-#include "mp-opt/API/ModelConversion.h"
+#include "mp-opt/API/Model/CodeOutput.h"
+#include "mp-opt/API/Model/ModelConversion.h"
 #include "mp-opt/Options/FlagTable.h"
 
 namespace mp {

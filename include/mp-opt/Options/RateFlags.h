@@ -8,7 +8,7 @@
 #ifndef MPOPT_OPTIONS_RATEFLAGS_H
 #define MPOPT_OPTIONS_RATEFLAGS_H
 
-#include "mp-opt/API/LearningRate.h"
+#include "mp-opt/API/Train/LearningRate.h"
 #include "mp-opt/Options/FlagTable.h"
 
 #include <string>

@@ -13,48 +13,51 @@ namespace mp {
 
 using R = PolicyRequest;
 
-static constexpr PolicyField fields[] = {
+static constexpr RequestField<R> fields[] = {
     {"", "precision",
      "16-bit type: bf16 or fp16; by default what the policy says, else bf16",
      &R::precision},
-    {"allow", "allow", "operators that run in 16 bit", nullptr, &R::allow,
-     nullptr, /*hasCommas=*/true},
-    {"deny", "deny", "operators that stay fp32", nullptr, &R::deny, nullptr,
+    {"allow", "allow", "operators that run in 16 bit", &R::allow, "OP,...",
+     /*hasCommas=*/true},
+    {"deny", "deny", "operators that stay fp32", &R::deny, "OP,...",
      /*hasCommas=*/true},
     {"promote", "promote",
-     "operators that run in the widest type of their operands", nullptr,
-     &R::promote, nullptr, /*hasCommas=*/true},
+     "operators that run in the widest type of their operands", &R::promote,
+     "OP,...", /*hasCommas=*/true},
     {"allow-node", "allow-nodes",
-     "regular expressions for whole names of nodes that run in 16 bit", nullptr,
-     &R::allowNodes},
+     "regular expressions for whole names of nodes that run in 16 bit",
+     &R::allowNodes, "REGEX"},
     {"deny-node", "deny-nodes",
-     "regular expressions for whole names of nodes that stay fp32", nullptr,
-     &R::denyNodes},
+     "regular expressions for whole names of nodes that stay fp32",
+     &R::denyNodes, "REGEX"},
     {"allow-file", "allow-files",
-     "files with operators that run in 16 bit, one a line", nullptr,
-     &R::allowFiles, nullptr, false, /*namesFiles=*/true},
-    {"deny-file", "deny-files", "files with operators that stay fp32", nullptr,
-     &R::denyFiles, nullptr, false, /*namesFiles=*/true},
+     "files with operators that run in 16 bit, one a line", &R::allowFiles,
+     "FILE", false, /*namesFiles=*/true},
+    {"deny-file", "deny-files", "files with operators that stay fp32",
+     &R::denyFiles, "FILE", false, /*namesFiles=*/true},
     {"promote-file", "promote-files",
-     "files with operators that run in their widest type", nullptr,
-     &R::promoteFiles, nullptr, false, /*namesFiles=*/true},
+     "files with operators that run in their widest type", &R::promoteFiles,
+     "FILE", false, /*namesFiles=*/true},
     {"gaudi-config", "gaudi-config", "gaudi_config.json with operator lists",
-     &R::gaudiConfig, nullptr, nullptr, false, /*namesFiles=*/true},
+     &R::gaudiConfig, "FILE", false, /*namesFiles=*/true},
     {"policy", "policy", "policy in YAML, or a policy of Keras by its name",
-     &R::policy, nullptr, nullptr, false, /*namesFiles=*/true},
+     &R::policy, "FILE", false, /*namesFiles=*/true},
     {"strict", "strict", "make it an error that a wish cannot be granted",
-     nullptr, nullptr, &R::strict},
+     &R::strict},
 };
 
-llvm::ArrayRef<PolicyField> getPolicyFields() { return fields; }
+llvm::ArrayRef<RequestField<R>> R::getFields() { return fields; }
 
-std::vector<std::string> PolicyRequest::getFiles() const {
+std::vector<std::string> R::getFiles() const {
   std::vector<std::string> files;
-  for (const PolicyField &field : fields) {
-    if (field.namesFiles && field.text)
-      files.push_back(this->*field.text);
-    if (field.namesFiles && field.list)
-      llvm::append_range(files, this->*field.list);
+  for (const RequestField<R> &field : fields) {
+    if (!field.namesFiles)
+      continue;
+    if (auto *text = std::get_if<std::string R::*>(&field.member))
+      files.push_back(this->**text);
+    else
+      llvm::append_range(
+          files, this->*std::get<RequestField<R>::List R::*>(field.member));
   }
   return files;
 }

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/API/Session.h"
+#include "mp-opt/API/Run/Session.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 
 #include "InitAllPasses.h"

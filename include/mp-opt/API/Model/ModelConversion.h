@@ -1,0 +1,65 @@
+//===- ModelConversion.h - From a model to a mixed one ----------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The settings of mp-opt's flags as values; its --help explains them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_API_MODEL_MODELCONVERSION_H
+#define MPOPT_API_MODEL_MODELCONVERSION_H
+
+#include "mp-opt/Precision/Policy/MixedPrecisionRequest.h"
+#include "mp-opt/Training/TrainingRequest.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/Error.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mp {
+
+class Reports;
+
+/// The conversions of a model, in the order in which they are applied.
+struct ConversionOptions {
+  std::optional<TrainingRequest> training;
+  std::optional<MixedPrecisionRequest> mixed;
+  /// "none", "dynamic" with its settings, a number, or "auto": dynamic of a
+  /// step in fp16, else none.
+  std::string lossScale = "auto";
+  /// Emulates 16-bit storage in fp32.
+  bool emulate = false;
+};
+
+/// Fails if settings of a training step are invalid, naming the flag of mp-opt.
+llvm::Error checkTraining(const TrainingRequest &request);
+
+/// Checks a policy and prints the effective policy as YAML. `onMessage`
+/// receives warnings and errors about names of operators.
+llvm::Error printPolicy(
+    PolicyRequest request, const mlir::DialectRegistry &registry,
+    llvm::raw_ostream &os,
+    llvm::function_ref<void(mlir::DiagnosticSeverity, const llvm::Twine &)>
+        onMessage);
+
+/// Adds the passes of a conversion, with those that fill `reports` if given,
+/// and those that `addOthers` adds, whose failure is returned. A pass fails if
+/// the model has no dimension with a name in `dims` (entries as in
+/// MixedPrecisionRequest, whose own are checked too). Sets `isRefused` when a
+/// strict policy's check fails: the model is fine, but the 16 bit that was
+/// asked for cannot be had.
+mlir::LogicalResult
+addConversion(mlir::PassManager &pm, const ConversionOptions &options,
+              llvm::ArrayRef<std::string> dims, Reports *reports,
+              bool &isRefused,
+              llvm::function_ref<mlir::LogicalResult()> addOthers = nullptr);
+
+} // namespace mp
+
+#endif // MPOPT_API_MODEL_MODELCONVERSION_H

@@ -1,0 +1,226 @@
+//===- DeviceEstimate.cpp - Estimated cost of a model on a device ---------===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mp-opt/API/Run/DeviceEstimate.h"
+
+#include "mp-opt/API/Model/TensorText.h"
+#include "mp-opt/Support/ShownText.h"
+
+#include "llvm/Support/Format.h"
+
+using namespace llvm;
+
+namespace mp {
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+/// Multiply-adds are two operations.
+static double countFlops(const DeviceCost &cost) {
+  return 2 * double(cost.tensor + cost.fma) +
+         double(cost.operations + cost.doubles);
+}
+
+static std::string formatNumber(double number) {
+  std::string text;
+  raw_string_ostream os(text);
+  os << format("%.4g", number);
+  return text;
+}
+
+static std::string formatMicroseconds(double seconds) {
+  return formatNumber(seconds * 1e6);
+}
+
+static std::string formatBytes(uint64_t bytes) {
+  return formatNumber(double(bytes) * 1e-6);
+}
+
+namespace {
+/// The cost of one kernel, or of the copies, over all records that run it.
+struct KernelRow {
+  std::string name, node;
+  DeviceCost cost;
+};
+} // namespace
+
+static std::vector<KernelRow> addUpKernels(const DeviceEstimate &estimate) {
+  const DevicePlan &plan = estimate.plan;
+  std::vector<KernelRow> rows(plan.kernels.size() + 1);
+  for (auto [record, cost] : zip(plan.records, estimate.cost.records)) {
+    if (record.whenSet)
+      continue;
+    bool isLaunch = record.kind == DevicePlan::RecordKind::Launch;
+    KernelRow &row = isLaunch ? rows[record.kernel] : rows.back();
+    row.name = isLaunch ? plan.kernels[record.kernel].name : "copies";
+    if (row.node.empty())
+      row.node = record.node;
+    row.cost.add(cost);
+  }
+  erase_if(rows, [](const KernelRow &row) { return row.name.empty(); });
+  stable_sort(rows, [](const KernelRow &one, const KernelRow &other) {
+    return one.cost.seconds > other.cost.seconds;
+  });
+  return rows;
+}
+
+static void printCost(raw_ostream &os, StringRef title, const DeviceCost &cost,
+                      double total) {
+  os << pad(title, 14)
+     << padLeft(std::to_string(cost.launches + cost.copies), 8)
+     << padLeft(formatBytes(cost.readBytes), 11)
+     << padLeft(formatBytes(cost.writtenBytes), 11)
+     << padLeft(formatNumber(countFlops(cost) * 1e-9), 11)
+     << padLeft(formatMicroseconds(cost.seconds), 11)
+     << padLeft(formatPercent(total > 0 ? cost.seconds / total : 0), 8);
+}
+
+static void printHead(raw_ostream &os, StringRef title) {
+  os << "\n"
+     << pad(title, 14) << padLeft("launches", 8) << padLeft("MB read", 11)
+     << padLeft("written", 11) << padLeft("GFLOP", 11) << padLeft("us", 11)
+     << padLeft("share", 8);
+}
+
+static void printTotals(raw_ostream &os, const DeviceEstimate &estimate) {
+  const PlanCost &cost = estimate.cost;
+  const DeviceCost &total = cost.total;
+  auto row = [&](StringRef title, const Twine &value) {
+    os << pad(title, 26) << value << "\n";
+  };
+  row("device", estimate.device.title + ", by its data sheet");
+  row("at least", formatMicroseconds(cost.getSeconds()) +
+                      " us: " + formatMicroseconds(graphSeconds) +
+                      " for the graph, " + formatMicroseconds(launchSeconds) +
+                      " for each of " + Twine(total.launches) +
+                      " launches and " + Twine(total.copies) + " copies, " +
+                      formatMicroseconds(total.seconds) + " of work");
+  row("bytes read, written",
+      Twine(total.readBytes) + ", " + Twine(total.writtenBytes));
+  row("multiply-adds", Twine(total.tensor) + " by tensor cores, " +
+                           Twine(total.fma) + " others");
+  row("other operations",
+      Twine(total.operations) + ", " + Twine(total.doubles) + " of fp64");
+  row("bytes of inputs", Twine(cost.inputBytes) + ", states " +
+                             Twine(cost.stateBytes) + " of them");
+  row("bytes of outputs", Twine(cost.outputBytes));
+  row("bytes of constants", Twine(cost.constantBytes));
+  row("bytes of activations", Twine(cost.arenaBytes));
+  auto formatGigabytes = [](uint64_t bytes) {
+    return formatNumber(double(bytes) * 1e-9) + " GB";
+  };
+  row("memory", formatGigabytes(cost.getMemoryBytes()) + " of " +
+                    formatGigabytes(estimate.device.memoryBytes) + ": " +
+                    (estimate.fits() ? "fits" : "does not fit"));
+}
+
+void DeviceEstimate::print(raw_ostream &os) const {
+  // Limit the table to the longest kernels.
+  constexpr size_t maxKernels = 10;
+  printTotals(os, *this);
+  printHead(os, "kind");
+  os << "\n";
+  for (const auto &[kind, sum] : cost.kinds) {
+    printCost(os, device::stringifyWorkKind(kind), sum, cost.total.seconds);
+    os << "\n";
+  }
+  printCost(os, "total", cost.total, cost.total.seconds);
+  os << "\n";
+  std::vector<KernelRow> rows = addUpKernels(*this);
+  printHead(os, "kernel");
+  os << "  first node\n";
+  for (const KernelRow &row : ArrayRef(rows).take_front(maxKernels)) {
+    printCost(os, row.name, row.cost, cost.total.seconds);
+    os << (row.node.empty() ? "" : "  ") << escapeText(row.node) << "\n";
+  }
+  if (rows.size() > maxKernels)
+    os << "and " << rows.size() - maxKernels << " more (--json has all)\n";
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+static void addFields(json::OStream &json, const DeviceCost &cost) {
+  json.attribute("read_bytes", cost.readBytes);
+  json.attribute("written_bytes", cost.writtenBytes);
+  json.attribute("tensor_multiply_adds", cost.tensor);
+  json.attribute("other_multiply_adds", cost.fma);
+  json.attribute("operations", cost.operations);
+  json.attribute("fp64_operations", cost.doubles);
+  json.attribute("seconds", cost.seconds);
+}
+
+static void addRecord(json::OStream &json, const DeviceEstimate &estimate,
+                      size_t index) {
+  const DevicePlan::Record &record = estimate.plan.records[index];
+  json.object([&] {
+    switch (record.kind) {
+    case DevicePlan::RecordKind::Launch:
+      json.attribute("kernel", estimate.plan.kernels[record.kernel].name);
+      json.attribute("grid", json::Array(record.grid));
+      json.attribute("block", json::Array(record.block));
+      break;
+    case DevicePlan::RecordKind::Copy:
+      json.attribute("kernel", "copy");
+      break;
+    case DevicePlan::RecordKind::Fill:
+      json.attribute("kernel", "fill");
+      break;
+    case DevicePlan::RecordKind::ReduceStart:
+    case DevicePlan::RecordKind::ReduceWait:
+      json.attribute("kernel", "ranks");
+      break;
+    }
+    json.attribute("node", record.node);
+    json.attributeArray("kinds", [&] {
+      for (const DevicePlan::Work &work : record.work)
+        json.value(device::stringifyWorkKind(work.kind));
+    });
+    addFields(json, estimate.cost.records[index]);
+  });
+}
+
+void DeviceEstimate::printJSON(raw_ostream &os) const {
+  json::OStream json(os, /*IndentSize=*/2);
+  json.object([&] {
+    json.attribute("device", device.name);
+    json.attribute("seconds", cost.getSeconds());
+    json.attribute("graph_seconds", graphSeconds);
+    json.attribute("launch_seconds", launchSeconds);
+    json.attributeObject("total", [&] {
+      json.attribute("launches", cost.total.launches);
+      json.attribute("copies", cost.total.copies);
+      addFields(json, cost.total);
+    });
+    json.attribute("input_bytes", cost.inputBytes);
+    json.attribute("state_bytes", cost.stateBytes);
+    json.attribute("output_bytes", cost.outputBytes);
+    json.attribute("constant_bytes", cost.constantBytes);
+    json.attribute("arena_bytes", cost.arenaBytes);
+    json.attribute("memory_bytes", cost.getMemoryBytes());
+    json.attribute("device_memory_bytes", device.memoryBytes);
+    json.attribute("fits", fits());
+    json.attributeObject("kinds", [&] {
+      for (const auto &[kind, sum] : cost.kinds)
+        json.attributeObject(device::stringifyWorkKind(kind), [&, &sum = sum] {
+          json.attribute("launches", sum.launches);
+          json.attribute("copies", sum.copies);
+          addFields(json, sum);
+        });
+    });
+    json.attributeArray("launches", [&] {
+      for (size_t index = 0; index < plan.records.size(); ++index)
+        if (!plan.records[index].whenSet)
+          addRecord(json, *this, index);
+    });
+  });
+  os << "\n";
+}
+
+} // namespace mp
