@@ -1,22 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes mp_opt/__init__.pyi: what type checkers and editors know of the
-package, with every flag as an argument.
+"""Writes the stubs of the package mp_opt for type checkers and editors, with
+every flag as an argument.
 
-usage: make_stubs.py [--check]
+usage: make_stubs.py LIBMP-OPT FILE
 
-PYTHONPATH leads to a built package. With --check, nothing is written, and the
-exit code is 1 if the file is not what would be.
+The flags are those of the library. The build of the package runs this.
 """
 
+import ctypes
+import json
 import pathlib
 import sys
 
-import mp_opt
-
-FILE = pathlib.Path(__file__).parents[1] / "mp_opt/__init__.pyi"
 HEAD = '''# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Written by python/tools/make_stubs.py.
+# Written by make_stubs.py.
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import Any, Literal, TypeVar, overload
@@ -140,6 +138,19 @@ def set_num_threads(count: int) -> None: ...
 """
 
 
+def read_flags(library, command):
+    """The table of flags, each with the name of its argument."""
+    options, text = ctypes.c_void_p(), ctypes.c_char_p()
+    if library.mp_opt_options_create(command.encode(), ctypes.byref(options)):
+        raise SystemExit(f"make_stubs.py: no options for '{command}'")
+    library.mp_opt_options_describe(options, ctypes.byref(text))
+    rows = json.loads(text.value)
+    for row in rows:
+        row["name"] = row["flag"].lstrip("-").replace("-", "_")
+    library.mp_opt_options_destroy(options)
+    return rows
+
+
 def type_of(row):
     """What Python gives for a flag."""
     if row["name"] in ("dim", "fix"):
@@ -162,27 +173,34 @@ def type_of(row):
     return kind
 
 
-def arguments(command, *left_out):
-    rows = [row for row in mp_opt.flags(command) if row["name"] not in left_out]
+def format_arguments(rows, left_out):
     return "".join(
-        f"    {row['name']}: {type_of(row)} | None = None,\n" for row in rows
+        f"    {row['name']}: {type_of(row)} | None = None,\n"
+        for row in rows
+        if row["name"] not in left_out
     )
 
 
 # Flags that are not arguments of convert() and similar functions, or that have
 # their own arguments.
 OWN = ("precision", "o", "print_config", "dry_run", "summary", "explain", "train")
-STEPS = {row["name"] for row in mp_opt.flags() if row["group"] == "Training"}
-STEPS -= {"loss_scale"}
 
 
 def function(name, first, result, rest, after=""):
     return f"def {name}(\n{first}    *,\n{after}{rest}) -> {result}: ...\n"
 
 
-def make():
+def make(library):
+    tables = {command: read_flags(library, command)
+              for command in ("convert", "compile", "train")}
+    training = {row["name"] for row in tables["convert"]
+                if row["group"] == "Training"} - {"loss_scale"}  # fmt: skip
+
+    def arguments(command, *left_out):
+        return format_arguments(tables[command], left_out)
+
     named = "    name: str | None = None,\n"
-    converts = arguments("convert", *OWN, *STEPS)
+    converts = arguments("convert", *OWN, *training)
     precision = "    precision: _Precision | None = None,\n"
     text = HEAD
     steps = arguments("convert", *OWN, "loss", "optimizer")
@@ -216,7 +234,7 @@ def make():
     text += function(
         "verify", "    model: Any,\n    result: Any | None = None,\n",
         "Verification",
-        arguments("convert", *OWN, *STEPS, "verify"),
+        arguments("convert", *OWN, *training, "verify"),
         "    data: Mapping[str, _Array] | _Path | None = None,\n"
         + precision + named,
     )  # fmt: skip
@@ -235,12 +253,12 @@ def make():
 
 
 def main():
-    text = make()
-    if sys.argv[1:] == ["--check"]:
-        return FILE.read_text(encoding="utf-8") != text
-    FILE.write_text(text, encoding="utf-8")
-    return 0
+    library, file = sys.argv[1:]
+    text = make(ctypes.CDLL(library))
+    # A link there is replaced, not followed.
+    pathlib.Path(file).unlink(missing_ok=True)
+    pathlib.Path(file).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -7,6 +7,7 @@
 
 #include "DebugCrash.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 
 #include <algorithm>
@@ -41,36 +42,33 @@ static void exhaustMemory() {
     pieces.emplace_back(new char[piece]); // never touched
 }
 
-void crashOnPurpose(CrashKind kind) {
-  switch (kind) {
-  case CrashKind::Segv: {
-    volatile int *volatile nowhere = nullptr;
-    *nowhere = 1;
-    break;
-  }
-  case CrashKind::Bus:
-    ::raise(SIGBUS);
-    break;
-  case CrashKind::Fpe:
-    ::raise(SIGFPE);
-    break;
-  case CrashKind::Ill:
-    ::raise(SIGILL);
-    break;
-  case CrashKind::Abort:
-    ::abort();
-  case CrashKind::Terminate:
-    std::terminate();
-  case CrashKind::Fatal:
-    llvm::report_fatal_error("a fatal error on purpose");
-  case CrashKind::Stack:
-    exhaustStack(1 << 30);
-    break;
-  case CrashKind::Memory:
-    exhaustMemory();
-    break;
-  }
-  // Nothing of this returns.
+static void writeToNull() {
+  volatile int *volatile nowhere = nullptr;
+  *nowhere = 1;
+}
+
+static constexpr std::pair<llvm::StringLiteral, void (*)()> crashes[] = {
+    {"", writeToNull},
+    {"segv", writeToNull},
+    {"bus", [] { ::raise(SIGBUS); }},
+    {"fpe", [] { ::raise(SIGFPE); }},
+    {"ill", [] { ::raise(SIGILL); }},
+    {"abort", [] { ::abort(); }},
+    {"terminate", [] { std::terminate(); }},
+    {"fatal", [] { llvm::report_fatal_error("a fatal error on purpose"); }},
+    {"stack", [] { exhaustStack(1 << 30); }},
+    {"oom", exhaustMemory},
+};
+
+bool isCrashKind(llvm::StringRef kind) {
+  return llvm::is_contained(llvm::make_first_range(crashes), kind);
+}
+
+void crashOnPurpose(llvm::StringRef kind) {
+  for (auto [name, crash] : crashes)
+    if (name == kind)
+      crash();
+  // No crash returns.
   ::abort();
 }
 

@@ -16,19 +16,11 @@
 
 namespace mp {
 
-enum class CrashKind {
-  Segv,
-  Bus,
-  Fpe,
-  Ill,
-  Abort,
-  Terminate,
-  Fatal,
-  Stack,
-  Memory
-};
+/// True if `kind` is a kind of crash; no kind is a segmentation fault.
+bool isCrashKind(llvm::StringRef kind);
 
-[[noreturn]] void crashOnPurpose(CrashKind kind);
+/// Crashes; isCrashKind(kind) is true.
+[[noreturn]] void crashOnPurpose(llvm::StringRef kind);
 
 } // namespace mp
 

@@ -230,14 +230,7 @@ public:
     return *this << digits + first;
   }
   char *text() { return buffer; }
-  void print() {
-    for (size_t done = 0; done < size;) {
-      ssize_t written = ::write(STDERR_FILENO, buffer + done, size - done);
-      if (written <= 0 && errno != EINTR)
-        return;
-      done += written > 0 ? size_t(written) : 0;
-    }
-  }
+  void print() const { printDirectly({buffer, size}); }
 
 private:
   char buffer[4096] = "";
@@ -343,14 +336,7 @@ static const char *writeReproducer(Line &path) {
 
 /// Ends every run that met a bug.
 [[noreturn]] static void endRun(const char *what) {
-  static std::atomic<pid_t> owner{0};
-  pid_t nobody = 0, self = ::gettid();
-  if (!owner.compare_exchange_strong(nobody, self)) {
-    // The report itself may have failed, or another thread.
-    while (nobody != self)
-      ::pause();
-    ::_exit(exitInternal);
-  }
+  claimEndOfRun();
   State &state = getState();
   if (state.isRerun)
     ::_exit(exitInternal);

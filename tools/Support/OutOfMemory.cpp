@@ -63,26 +63,29 @@ bool isLackOfMemoryThrown() {
 // Handlers
 //===----------------------------------------------------------------------===//
 
-static const char *programName = "";
-
-static void print(StringRef text) {
+void printDirectly(StringRef text) {
   while (!text.empty()) {
     ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-    if (written <= 0)
+    if (written <= 0 && errno != EINTR)
       return;
-    text = text.drop_front(size_t(written));
+    text = text.drop_front(size_t(std::max<ssize_t>(written, 0)));
   }
 }
 
-/// One thread prints the reason; other threads that get here wait for the end.
-[[noreturn]] static void endProgram(const char *kind, const char *reason) {
+void claimEndOfRun() {
   static std::atomic<pid_t> owner{0};
   pid_t nobody = 0, self = ::gettid();
-  if (!owner.compare_exchange_strong(nobody, self)) {
-    while (nobody != self)
-      ::pause();
-    ::_exit(exitInternal);
-  }
+  if (owner.compare_exchange_strong(nobody, self))
+    return;
+  while (nobody != self)
+    ::pause();
+  ::_exit(exitInternal);
+}
+
+static const char *programName = "";
+
+[[noreturn]] static void endProgram(const char *kind, const char *reason) {
+  claimEndOfRun();
   char line[1024];
   size_t size = 0;
   for (const char *part : {programName, ": ", kind, reason, "\n"}) {
@@ -90,7 +93,7 @@ static void print(StringRef text) {
     std::memcpy(line + size, part, length);
     size += length;
   }
-  print({line, size});
+  printDirectly({line, size});
   // Removes temporaries.
   sys::RunInterruptHandlers();
   ::_exit(exitInternal);

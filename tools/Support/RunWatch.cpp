@@ -26,28 +26,13 @@ using namespace mlir;
 
 namespace mp {
 
-static std::optional<CrashKind> getCrashKind(StringRef name) {
-  return llvm::StringSwitch<std::optional<CrashKind>>(name)
-      .Cases({"", "segv"}, CrashKind::Segv)
-      .Case("bus", CrashKind::Bus)
-      .Case("fpe", CrashKind::Fpe)
-      .Case("ill", CrashKind::Ill)
-      .Case("abort", CrashKind::Abort)
-      .Case("terminate", CrashKind::Terminate)
-      .Case("fatal", CrashKind::Fatal)
-      .Case("stack", CrashKind::Stack)
-      .Case("oom", CrashKind::Memory)
-      .Default(std::nullopt);
-}
-
 llvm::Error WatchOptions::parse(StringRef crash, StringRef write) {
   auto [place, kind] = crash.split(':');
-  std::optional<CrashKind> known = getCrashKind(kind);
-  if (!known)
+  if (!isCrashKind(kind))
     return llvm::createStringError("--debug-crash-in: unknown kind '" + kind +
                                    "'");
   crashPlace = place.str();
-  crashKind = *known;
+  crashKind = kind.str();
   if (write.empty())
     return llvm::Error::success();
   auto [step, descriptor] = write.split(':');

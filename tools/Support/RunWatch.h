@@ -19,8 +19,6 @@
 #ifndef MPOPT_TOOLS_SUPPORT_RUNWATCH_H
 #define MPOPT_TOOLS_SUPPORT_RUNWATCH_H
 
-#include "DebugCrash.h"
-
 #include "mp-opt/API/Model/ModelInput.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -30,9 +28,9 @@ namespace mp {
 
 /// Actions during a run, requested by tests and by the handler.
 struct WatchOptions {
-  /// The place and the kind of a deliberate crash; no crash if empty.
-  std::string crashPlace;
-  CrashKind crashKind = CrashKind::Segv;
+  /// The place and the kind of a deliberate crash; no crash if the place is
+  /// empty.
+  std::string crashPlace, crashKind;
   /// The step to write and its target, in the run that makes a reproducer.
   std::optional<unsigned> writeStep;
   int writeDescriptor = -1;
