@@ -11,9 +11,9 @@
 #include "mp-opt/Emulation/EmulatedCode.h"
 #include "mp-opt/Emulation/EmulatedDriver.h"
 #include "mp-opt/Execution/DeviceFailure.h"
-#include "mp-opt/Execution/DevicePlan.h"
 #include "mp-opt/Runtime/CompiledCode.h"
 #include "mp-opt/Runtime/Device.h"
+#include "mp-opt/Runtime/PlanView.h"
 
 #include <cstring>
 
@@ -124,29 +124,29 @@ llvm::Error CUDABackend::loadKernels(ProgramCode &code) {
 }
 
 llvm::Error CUDABackend::load(ProgramCode &code, int deviceNumber) {
-  llvm::Expected<DevicePlan> unpacked = DevicePlan::unpack(code.plan);
-  if (!unpacked)
-    return unpacked.takeError();
-  if (unpacked->inputs.size() != interface.inputs.size() ||
-      unpacked->outputs.size() != interface.outputs.size() ||
-      unpacked->constants.size() != interface.constants.size())
-    return llvm::createStringError("the plan is of another model");
-  arenaBytes = int64_t(unpacked->arenaBytes);
-  inputs.resize(unpacked->inputs.size());
-  for (const DevicePlan::Buffer &output : unpacked->outputs) {
-    written.push_back(output.state);
-    if (output.state >= 0)
-      inputs[output.state].isWritten = true;
-  }
-  plan.resize(code.plan.size() / sizeof(uint64_t));
+  plan.resize(llvm::divideCeil(code.plan.size(), sizeof(uint64_t)));
   std::memcpy(plan.data(), code.plan.data(), code.plan.size());
+  if (const char *wrong = mp_check_plan(plan.data(), code.plan.size()))
+    return llvm::createStringError("a plan for a device: " +
+                                   llvm::Twine(wrong));
+  runtime::PlanView view{reinterpret_cast<const mp_plan *>(plan.data())};
+  if (view.head->inputs.count != interface.inputs.size() ||
+      view.head->outputs.count != interface.outputs.size() ||
+      view.head->constants.count != interface.constants.size())
+    return llvm::createStringError("the plan is of another model");
+  arenaBytes = int64_t(view.head->arena_bytes);
+  inputs.resize(interface.inputs.size());
+  for (size_t index = 0; index < interface.outputs.size(); ++index) {
+    written.push_back(view.getOutputs()[index].state);
+    if (written.back() >= 0)
+      inputs[written.back()].isWritten = true;
+  }
   mp_session_options options = {};
   options.plan = plan.data();
   options.plan_bytes = code.plan.size();
   std::vector<const void *> constants;
-  for (auto [constant, buffer] :
-       llvm::zip(interface.constants, unpacked->constants)) {
-    if (constant.getNumBytes() != buffer.bytes)
+  for (auto [index, constant] : llvm::enumerate(interface.constants)) {
+    if (constant.getNumBytes() != view.getConstants()[index].bytes)
       return llvm::createStringError("the plan is of another model");
     constants.push_back(constant.getData());
   }

@@ -19,9 +19,9 @@
 #define MPOPT_LIB_RUNTIME_CUDA_DEVICEREDUCTIONS_H
 
 #include "Array.h"
-#include "PlanView.h"
 
 #include "mp-opt/Runtime/Device.h"
+#include "mp-opt/Runtime/PlanView.h"
 
 namespace mp::runtime {
 

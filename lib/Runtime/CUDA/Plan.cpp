@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlanView.h"
+#include "mp-opt/Runtime/PlanView.h"
 
 #include <cstddef>
 #include <cstring>

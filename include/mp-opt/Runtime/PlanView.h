@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_LIB_RUNTIME_CUDA_PLANVIEW_H
-#define MPOPT_LIB_RUNTIME_CUDA_PLANVIEW_H
+#ifndef MPOPT_RUNTIME_PLANVIEW_H
+#define MPOPT_RUNTIME_PLANVIEW_H
 
 #include "mp-opt/Runtime/Plan.h"
 #include "mp-opt/Runtime/Runtime.h"
@@ -88,4 +88,4 @@ private:
 
 } // namespace mp::runtime
 
-#endif // MPOPT_LIB_RUNTIME_CUDA_PLANVIEW_H
+#endif // MPOPT_RUNTIME_PLANVIEW_H
