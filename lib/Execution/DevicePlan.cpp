@@ -142,11 +142,12 @@ void Packer::addRecords() {
   for (const DevicePlan::Reduction &one : plan.reductions) {
     mp_plan_reduction packed = {};
     packed.bucket = one.bucket;
-    packed.members = one.members;
     packed.operation = one.operation;
     packed.type = one.type;
-    packed.memory = places.size();
-    places.push_back(packPlace(one.memory));
+    packed.num_members = uint32_t(one.members.size());
+    packed.first_member = places.size();
+    for (const DevicePlan::Place &member : one.members)
+      places.push_back(packPlace(member));
     packed.condition = -1;
     if (one.condition) {
       packed.condition = int64_t(places.size());
@@ -245,9 +246,11 @@ static void print(llvm::raw_ostream &os, unsigned number,
                   const DevicePlan::Reduction &reduction) {
   static constexpr StringLiteral names[] = {"mean", "sum", "scatter", "gather",
                                             "gather_bf16"};
-  os << "reduction " << number << ", bucket " << reduction.bucket << " of "
-     << reduction.members << ": " << names[reduction.operation] << " of ";
-  print(os, reduction.memory);
+  os << "reduction " << number << ", bucket " << reduction.bucket << ": "
+     << names[reduction.operation] << " of ";
+  llvm::interleaveComma(
+      reduction.members, os,
+      [&](const DevicePlan::Place &member) { print(os, member); });
   if (reduction.condition)
     print(os << " if ", *reduction.condition);
 }

@@ -89,10 +89,10 @@ static const char *const goodBody = R"mlir(
     memref.copy %half, %other : memref<32xf32, strided<[1], offset: 32>> to memref<32xf32, strided<[1]>>
     %truth = memref.view %arena[%c0][] : memref<512xi8> to memref<1xi1>
     %yes = memref.load %truth[%c0] : memref<1xi1>
-    runtime.reduce_start %flat if %yes bucket 3 of 2 {kind = 2 : i32} : memref<64xf32>
-    runtime.reduce_start %w bucket 3 of 2 : memref<64xf32>
-    runtime.reduce_wait %w bucket 3 : memref<64xf32>
-    runtime.reduce_wait %flat if %yes bucket 3 : memref<64xf32>
+    runtime.collective_start %flat, %half if %yes bucket 3 {kind = 2 : i32} : memref<64xf32>, memref<32xf32, strided<[1], offset: 32>>
+    runtime.collective_start %w bucket 4 : memref<64xf32>
+    runtime.collective_wait %w bucket 4 : memref<64xf32>
+    runtime.collective_wait %flat, %half if %yes bucket 3 : memref<64xf32>, memref<32xf32, strided<[1], offset: 32>>
     memref.dealloc %arena : memref<512xi8>
 )mlir";
 
@@ -122,8 +122,8 @@ launch add grid 4x1x1 block 32x2x1 (input 0[0, 256 bytes], arena[256, 256 bytes]
 launch add grid 1x1x1 block 128x1x1 shared 1024 (constant 0[0, 256 bytes], input 1[0, 256 bytes])
 launch seed grid 1x1x1 block 1x1x1 (output 0[0, 256 bytes], control[0, 64 bytes]); map: reads 256 bytes, writes 0, 64 operations; product: reads 0 bytes, writes 256, 1 multiply-adds by tensor cores, 2 multiply-adds, 3 operations on f64
 copy (arena[128, 128 bytes], output 0[0, 128 bytes])
-start reduction 0, bucket 3 of 2: scatter of arena[256, 256 bytes] if arena[0, 1 bytes]
-start reduction 1, bucket 3 of 2: mean of input 1[0, 256 bytes]
+start reduction 0, bucket 3: scatter of arena[256, 256 bytes], arena[128, 128 bytes] if arena[0, 1 bytes]
+start reduction 1, bucket 4: mean of input 1[0, 256 bytes]
 wait for reduction 1
 wait for reduction 0
 total: 3 launches of 12 kernels, 1 copies, 2 fills, 2 reductions, 512 bytes of arena
@@ -184,13 +184,16 @@ static void checkRefusals(MLIRContext &context) {
        "device.launch @kernels::@add grid [1, 1, 1] block [1, 1, 1] (%x, %v) : "
        "memref<64xf32>, memref<64xf32>",
        "no device does this"},
-      {"runtime.reduce_wait %x bucket 0 : memref<64xf32>",
-       "expected a start of bucket 0 with this memory"},
+      {"runtime.collective_wait %x bucket 0 : memref<64xf32>",
+       "expected a start of bucket 0 before it"},
+      {"runtime.collective_start %x bucket 0 : memref<64xf32>\n"
+       "runtime.collective_start %w bucket 0 : memref<64xf32>",
+       "expected a wait for bucket 0 before its next start"},
       {"%b = memref.alloc() : memref<4xi32>\n"
-       "runtime.reduce_start %b bucket 0 of 1 : memref<4xi32>",
+       "runtime.collective_start %b bucket 0 : memref<4xi32>",
        "found 'memref<4xi32>', expected f32, f64 or i1"},
       {"%v = arith.constant true\n"
-       "runtime.reduce_start %x if %v bucket 0 of 1 : memref<64xf32>",
+       "runtime.collective_start %x if %v bucket 0 : memref<64xf32>",
        "expected a condition that is loaded"},
       {"device.launch @kernels::@add grid [1, 65536, 1] block [1, 1, 1] (%x, "
        "%w) : memref<64xf32>, memref<64xf32>",
@@ -282,8 +285,9 @@ static std::string read(const mp::runtime::PlanView &plan) {
   }
   for (const mp_plan_reduction &one :
        ArrayRef(plan.getReductions(), head.reductions.count)) {
-    os << one.bucket << " " << one.members << " " << one.operation << " "
-       << one.type << printPlace(plan.getPlaces()[one.memory]);
+    os << one.bucket << " " << one.operation << " " << one.type;
+    for (uint32_t index = 0; index < one.num_members; ++index)
+      os << printPlace(plan.getMembers(one)[index]);
     if (one.condition != -1)
       os << " if" << printPlace(plan.getPlaces()[one.condition]);
     os << "\n";
@@ -322,8 +326,8 @@ mp_add_i8_i8 0 256 0 1
 3 1 0 0 0 0 0x0 0x0 0x0
 4 1 0 0 0 0 0x0 0x0 0x0
 4 0 0 0 0 0 0x0 0x0 0x0
-3 2 2 1 0:0:256:256 if 0:0:0:1
-3 2 0 1 1:1:0:256
+3 2 1 0:0:256:256 0:0:128:128 if 0:0:0:1
+4 0 1 1:1:0:256
 node 'a' (Gather-13): index %0, size %1
 )";
 
@@ -384,13 +388,17 @@ static void checkFindings(const mp::DevicePlan &good) {
        [](Plan &p) { p.records[6].kernel = 2; }},
       {"a start or wait is of no reduction",
        [](Plan &p) { p.records[8].places = p.records[5].places; }},
+      {"a reduction starts twice", [](Plan &p) { p.records[7].kernel = 0; }},
+      {"a reduction starts twice", [](Plan &p) { p.records[6].kernel = 1; }},
+      {"a wait is before its start",
+       [](Plan &p) { std::swap(p.records[7], p.records[8]); }},
       {"of no known kind", [](Plan &p) { p.reductions[0].type = 10; }},
       {"of no known kind", [](Plan &p) { p.reductions[0].operation = 5; }},
-      {"of no known kind", [](Plan &p) { p.reductions[1].members = 0; }},
+      {"of no known kind", [](Plan &p) { p.reductions[1].members.clear(); }},
       {"leaves the memory",
-       [](Plan &p) { p.reductions[0].memory.offset = 512; }},
+       [](Plan &p) { p.reductions[0].members[1].offset = 512; }},
       {"does not fit its memory",
-       [](Plan &p) { p.reductions[1].memory.bytes = 255; }},
+       [](Plan &p) { p.reductions[1].members[0].bytes = 255; }},
       {"does not fit its memory",
        [](Plan &p) { p.reductions[0].condition->bytes = 2; }},
       {"in no image", [](Plan &p) { p.images.clear(); }},

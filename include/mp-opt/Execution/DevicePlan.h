@@ -81,10 +81,10 @@ struct DevicePlan {
     static Work get(device::WorkAttr attribute);
   };
 
-  /// A reduction of memory over ranks: a member of a bucket (Runtime.h).
+  /// A reduction of memory over ranks (mp_plan_reduction).
   struct Reduction {
-    int bucket = 0, members = 1, operation = 0, type = 1;
-    Place memory;
+    int bucket = 0, operation = 0, type = 1;
+    std::vector<Place> members;
     /// A byte that is 0 if the reduction is to be skipped.
     std::optional<Place> condition;
   };
