@@ -9,6 +9,8 @@
 
 #include "llvm/ADT/ArrayRef.h"
 
+#include <utility>
+
 namespace mp {
 
 BucketRecorder::BucketRecorder(const mp_driver *driver) : driver(driver) {
@@ -68,34 +70,23 @@ void BucketRecorder::begin() {
   start = Clock::now();
 }
 
-void BucketRecorder::make(int32_t number, Pending &open) {
-  open.time.number = number;
-  open.time.ready = now();
-  open.made = int64_t(buckets.size());
-  buckets.push_back(open.time);
-  open.time = BucketTime();
-  open.members = 0;
-}
-
 void BucketRecorder::add(int32_t number, int32_t members, int32_t type,
                          int64_t count) {
   Pending &open = pending[number];
   uint64_t width = type == MP_FLOAT ? 4 : type == MP_BOOL ? 1 : 8;
   open.time.bytes += uint64_t(count) * width;
   open.time.isF32 = type == MP_FLOAT;
-  ++open.members;
   if (++open.count < members)
     return;
   open.count = 0;
-  make(number, open);
+  open.time.number = number;
+  open.time.ready = now();
+  open.made = int64_t(buckets.size());
+  buckets.push_back(std::exchange(open.time, BucketTime()));
 }
 
-/// Members that are needed before their bucket is complete are sent without the
-/// rest, as in ProcessGroup.
 void BucketRecorder::need(int32_t number) {
   Pending &open = pending[number];
-  if (open.members > 0)
-    make(number, open);
   if (open.made < 0)
     return;
   buckets[size_t(open.made)].needed = now();

@@ -77,4 +77,4 @@ private:
 
 } // namespace mp
 
-#endif // MPOPT_LIB_COLLECTIVES_DEVICERANKS_H
+#endif // MPOPT_LIB_COLLECTIVES_DEVICEPROCESSGROUP_H

@@ -8,7 +8,7 @@
 #include "mp-opt/Collectives/ProcessGroup.h"
 
 #include "DeviceProcessGroup.h"
-#include "OrderedMean.h"
+#include "OrderedReduce.h"
 #include "Watchdog.h"
 
 #include <algorithm>
@@ -18,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <utility>
 
 using namespace llvm;
 
@@ -87,10 +88,8 @@ struct ProcessGroup::Impl {
 
   // Used only by the model's thread.
   struct Bucket {
-    /// Members that are not part of an operation yet, and the number of members
-    /// that have been ready in this step.
+    /// Members of an operation that has not begun.
     std::vector<BucketMember> members;
-    int32_t count = 0;
     std::shared_ptr<Job> job;
   };
   std::map<int32_t, Bucket> buckets;
@@ -108,7 +107,6 @@ struct ProcessGroup::Impl {
   bool wait(Job &job);
   Error finish(Job &job);
 
-  void begin(int32_t number, Bucket &bucket);
   int32_t startMember(int32_t bucket, int32_t members, BucketMember member);
   int32_t waitForBucket(int32_t bucket);
 };
@@ -324,10 +322,11 @@ Expected<std::vector<char>> ProcessGroup::allGather(ArrayRef<char> own) {
 }
 
 Error ProcessGroup::average(MutableArrayRef<float> elements) {
-  auto job = impl->add("a mean over ranks", [=](Communicator &ranks,
-                                                uint64_t &sent) {
-    return allReduceMean<float>(ranks, elements, /*isWireBF16=*/false, sent);
-  });
+  auto job =
+      impl->add("a mean over ranks", [=](Communicator &ranks, uint64_t &sent) {
+        return orderedReduce<float>(ranks, elements, MP_MEAN,
+                                    /*isWireBF16=*/false, sent);
+      });
   return impl->finish(*job);
 }
 
@@ -460,108 +459,56 @@ static std::vector<Member<T>> getMembers(ArrayRef<BucketMember> members) {
   return typed;
 }
 
-template <typename T>
-static Error reduce(Communicator &ranks, ArrayRef<Member<T>> members,
-                    int32_t operation, bool isWireBF16, uint64_t &sent) {
-  switch (operation) {
-  case MP_SUM:
-    return allReduceSum(ranks, members, sent);
-  case MP_SCATTER:
-    return reduceScatter(ranks, members, isWireBF16, sent);
-  case MP_GATHER:
-  case MP_GATHER_BF16:
-    return allGather(ranks, members, operation == MP_GATHER_BF16, sent);
-  default:
-    return allReduceMean(ranks, members, isWireBF16, sent);
-  }
+/// Reduces a table in which few rows are nonzero; false if it remains to be
+/// reduced.
+static Expected<bool> reduceRows(Communicator &ranks, const BucketMember &table,
+                                 bool isWireBF16, uint64_t &sent) {
+  if (!table.rows || table.operation != MP_MEAN || table.type != MP_FLOAT)
+    return false;
+  return allReduceRowMean(
+      ranks, {static_cast<float *>(table.data), size_t(table.count)},
+      *table.rows, table.size, isWireBF16, sent);
 }
 
-/// Reduces members with the same type and operation.
-static Error reduceSameKind(Communicator &ranks, ArrayRef<BucketMember> members,
-                            bool isWireBF16, uint64_t &sent) {
+/// All members have the operation and the type of the first.
+static Error reduce(Communicator &ranks, ArrayRef<BucketMember> members,
+                    bool isWireBF16, uint64_t &sent) {
+  if (members.size() == 1) {
+    auto isDone = reduceRows(ranks, members.front(), isWireBF16, sent);
+    if (!isDone || *isDone)
+      return isDone.takeError();
+  }
   int32_t operation = members.front().operation;
   switch (members.front().type) {
   case MP_FLOAT:
-    return reduce<float>(ranks, getMembers<float>(members), operation,
-                         isWireBF16, sent);
+    return orderedReduce<float>(ranks, getMembers<float>(members), operation,
+                                isWireBF16, sent);
   case MP_DOUBLE:
-    return reduce<double>(ranks, getMembers<double>(members), operation,
-                          isWireBF16, sent);
+    return orderedReduce<double>(ranks, getMembers<double>(members), operation,
+                                 isWireBF16, sent);
   default:
     return allReduceAnd(ranks, getMembers<char>(members), sent);
   }
-}
-
-/// Reduces tables in which few rows are nonzero; other members remain.
-static Error reduceRows(Communicator &ranks, std::vector<BucketMember> &members,
-                        bool isWireBF16, uint64_t &sent) {
-  std::vector<BucketMember> others;
-  for (BucketMember &member : members) {
-    bool isDone = false;
-    if (member.rows && member.operation == MP_MEAN && member.type == MP_FLOAT) {
-      auto made = allReduceRowMean(
-          ranks, {static_cast<float *>(member.data), size_t(member.count)},
-          *member.rows, member.size, isWireBF16, sent);
-      if (!made)
-        return made.takeError();
-      isDone = *made;
-    }
-    if (!isDone)
-      others.push_back(std::move(member));
-  }
-  members = std::move(others);
-  return Error::success();
-}
-
-static Error reduce(Communicator &ranks, std::vector<BucketMember> members,
-                    bool isWireBF16, uint64_t &sent) {
-  if (Error failed = reduceRows(ranks, members, isWireBF16, sent))
-    return failed;
-  // Kinds are reduced in the order in which they appear, which is the same on
-  // all ranks.
-  while (!members.empty()) {
-    std::vector<BucketMember> sameKind, others;
-    for (BucketMember &member : members) {
-      bool isSameKind = member.operation == members.front().operation &&
-                        member.type == members.front().type;
-      (isSameKind ? sameKind : others).push_back(member);
-    }
-    if (Error failed = reduceSameKind(ranks, sameKind, isWireBF16, sent))
-      return failed;
-    members = std::move(others);
-  }
-  return Error::success();
-}
-
-void ProcessGroup::Impl::begin(int32_t number, Bucket &bucket) {
-  auto run = [members = std::move(bucket.members),
-              isWireBF16 = options.isWireBF16](Communicator &ranks,
-                                               uint64_t &sent) {
-    return reduce(ranks, members, isWireBF16, sent);
-  };
-  bucket.job = add("bucket " + std::to_string(number) + " of gradients",
-                   std::move(run), /*isOfStep=*/true);
-  bucket.members.clear();
 }
 
 int32_t ProcessGroup::Impl::startMember(int32_t number, int32_t count,
                                         BucketMember member) {
   Bucket &bucket = buckets[number];
   bucket.members.push_back(std::move(member));
-  if (++bucket.count < count)
+  if (bucket.members.size() < size_t(count))
     return 0;
-  bucket.count = 0;
-  begin(number, bucket);
+  auto run = [members = std::exchange(bucket.members, {}),
+              isWireBF16 = options.isWireBF16](Communicator &ranks,
+                                               uint64_t &sent) {
+    return reduce(ranks, members, isWireBF16, sent);
+  };
+  bucket.job = add("bucket " + std::to_string(number) + " of gradients",
+                   std::move(run), /*isOfStep=*/true);
   return 0;
 }
 
-/// The first member that is waited for accounts for the time. Members that are
-/// needed before their bucket is complete are sent without the rest, on all
-/// ranks.
 int32_t ProcessGroup::Impl::waitForBucket(int32_t number) {
   Bucket &bucket = buckets[number];
-  if (!bucket.members.empty())
-    begin(number, bucket);
   if (!bucket.job || wait(*bucket.job))
     return 0;
   std::lock_guard<std::mutex> lock(mutex);

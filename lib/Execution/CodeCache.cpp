@@ -105,7 +105,7 @@ CodeCache::Key CodeCache::makeKey(const ModelContent &content,
 
 static constexpr StringLiteral codeMark = "mp-code\n";
 /// The version of the file formats of this file and ProgramCode.
-static constexpr uint64_t version = 2;
+static constexpr uint64_t version = 3;
 
 /// The head of a file, without its hash.
 static std::string makeHead(StringRef key, uint64_t size) {
@@ -201,13 +201,11 @@ void CodeCache::store(const Key &key, const ProgramCode &code, ModuleOp module,
                       const ModelContent &content) {
   if (!isOpen())
     return;
-  llvm::Expected<std::string> bytes = packCode(code, module, content);
-  if (!bytes)
-    return warn(bytes.takeError());
-  std::string head = makeHead(key, bytes->size());
-  llvm::BLAKE3Result<> hash = hashFile(head, *bytes);
+  std::string bytes = packCode(code, module, content);
+  std::string head = makeHead(key, bytes.size());
+  llvm::BLAKE3Result<> hash = hashFile(head, bytes);
   if (llvm::Error failed =
-          files->store(key, {head, llvm::toStringRef(hash), *bytes}))
+          files->store(key, {head, llvm::toStringRef(hash), bytes}))
     warn(std::move(failed));
 }
 

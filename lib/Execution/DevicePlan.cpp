@@ -142,11 +142,12 @@ void Packer::addRecords() {
   for (const DevicePlan::Reduction &one : plan.reductions) {
     mp_plan_reduction packed = {};
     packed.bucket = one.bucket;
-    packed.members = one.members;
     packed.operation = one.operation;
     packed.type = one.type;
-    packed.memory = places.size();
-    places.push_back(packPlace(one.memory));
+    packed.num_members = uint32_t(one.members.size());
+    packed.first_member = places.size();
+    for (const DevicePlan::Place &member : one.members)
+      places.push_back(packPlace(member));
     packed.condition = -1;
     if (one.condition) {
       packed.condition = int64_t(places.size());
@@ -184,117 +185,6 @@ std::string Packer::pack() {
 }
 
 std::string DevicePlan::pack() const { return Packer(*this).pack(); }
-
-//===----------------------------------------------------------------------===//
-// Unpacking
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Reads bytes that have been checked.
-class Unpacker {
-public:
-  explicit Unpacker(const char *bytes) : bytes(bytes) {
-    std::memcpy(&head, bytes, sizeof(head));
-  }
-
-  DevicePlan unpack() const;
-
-private:
-  template <typename T> ArrayRef<T> get(const mp_plan_table &table) const {
-    return {reinterpret_cast<const T *>(bytes + table.offset),
-            size_t(table.count)};
-  }
-  std::string getText(uint64_t text) const {
-    return bytes + head.texts.offset + text;
-  }
-  std::vector<DevicePlan::Buffer> getBuffers(const mp_plan_table &table) const;
-  DevicePlan::Record getRecord(const mp_plan_record &packed) const;
-  DevicePlan::Reduction getReduction(const mp_plan_reduction &packed) const;
-
-  const char *bytes;
-  mp_plan head;
-};
-} // namespace
-
-std::vector<DevicePlan::Buffer>
-Unpacker::getBuffers(const mp_plan_table &table) const {
-  std::vector<DevicePlan::Buffer> buffers;
-  for (const mp_plan_buffer &buffer : get<mp_plan_buffer>(table))
-    buffers.push_back({getText(buffer.name), buffer.bytes, buffer.state});
-  return buffers;
-}
-
-static DevicePlan::Place unpackPlace(const mp_plan_place &place) {
-  return {Space(place.space), place.index, place.offset, place.bytes};
-}
-
-DevicePlan::Record Unpacker::getRecord(const mp_plan_record &packed) const {
-  DevicePlan::Record record;
-  record.kind = RecordKind(packed.kind);
-  record.kernel = packed.kernel;
-  llvm::copy(packed.grid, record.grid.begin());
-  llvm::copy(packed.block, record.block.begin());
-  record.shared = packed.shared;
-  record.value = packed.value;
-  record.valueBytes = packed.value_bytes;
-  record.whenSet = packed.when_set != 0;
-  record.node = getText(packed.node);
-  ArrayRef<mp_plan_place> places = get<mp_plan_place>(head.places);
-  for (const mp_plan_place &place :
-       places.slice(packed.first_place, packed.num_places))
-    record.places.push_back(unpackPlace(place));
-  return record;
-}
-
-DevicePlan::Reduction
-Unpacker::getReduction(const mp_plan_reduction &packed) const {
-  DevicePlan::Reduction reduction;
-  reduction.bucket = packed.bucket;
-  reduction.members = packed.members;
-  reduction.operation = packed.operation;
-  reduction.type = packed.type;
-  ArrayRef<mp_plan_place> places = get<mp_plan_place>(head.places);
-  reduction.memory = unpackPlace(places[packed.memory]);
-  if (packed.condition >= 0)
-    reduction.condition = unpackPlace(places[packed.condition]);
-  return reduction;
-}
-
-DevicePlan Unpacker::unpack() const {
-  DevicePlan plan;
-  plan.arenaBytes = head.arena_bytes;
-  plan.inputs = getBuffers(head.inputs);
-  plan.outputs = getBuffers(head.outputs);
-  plan.constants = getBuffers(head.constants);
-  for (const mp_plan_image &image : get<mp_plan_image>(head.images)) {
-    uint64_t size = image.bytes - (image.kind == MP_IMAGE_PTX);
-    plan.images.push_back(
-        {ImageKind(image.kind), image.architecture, image.is_specific != 0,
-         image.ptx_version,
-         std::string(bytes + head.contents.offset + image.offset, size),
-         image.instead_of});
-  }
-  for (const mp_plan_kernel &kernel : get<mp_plan_kernel>(head.kernels))
-    plan.kernels.push_back({getText(kernel.name), kernel.image, kernel.threads,
-                            kernel.shared, kernel.parameters});
-  for (const mp_plan_record &record : get<mp_plan_record>(head.records))
-    plan.records.push_back(getRecord(record));
-  for (const mp_plan_reduction &one : get<mp_plan_reduction>(head.reductions))
-    plan.reductions.push_back(getReduction(one));
-  for (uint64_t text : get<uint64_t>(head.errors))
-    plan.errors.push_back(getText(text));
-  return plan;
-}
-
-llvm::Expected<DevicePlan> DevicePlan::unpack(StringRef bytes) {
-  // The plan must lie at a multiple of 8.
-  std::vector<uint64_t> aligned((bytes.size() + 7) / 8);
-  auto *copy = reinterpret_cast<char *>(aligned.data());
-  llvm::copy(bytes, copy);
-  if (const char *wrong = mp_check_plan(copy, bytes.size()))
-    return llvm::createStringError("a plan for a device: " + Twine(wrong));
-  return Unpacker(copy).unpack();
-}
 
 //===----------------------------------------------------------------------===//
 // Text
@@ -356,9 +246,11 @@ static void print(llvm::raw_ostream &os, unsigned number,
                   const DevicePlan::Reduction &reduction) {
   static constexpr StringLiteral names[] = {"mean", "sum", "scatter", "gather",
                                             "gather_bf16"};
-  os << "reduction " << number << ", bucket " << reduction.bucket << " of "
-     << reduction.members << ": " << names[reduction.operation] << " of ";
-  print(os, reduction.memory);
+  os << "reduction " << number << ", bucket " << reduction.bucket << ": "
+     << names[reduction.operation] << " of ";
+  llvm::interleaveComma(
+      reduction.members, os,
+      [&](const DevicePlan::Place &member) { print(os, member); });
   if (reduction.condition)
     print(os << " if ", *reduction.condition);
 }

@@ -25,8 +25,7 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-#include <map>
-#include <tuple>
+#include <cstring>
 
 using namespace mlir;
 
@@ -121,8 +120,8 @@ private:
   LogicalResult addLaunch(device::LaunchOp op);
   LogicalResult addCopy(memref::CopyOp op);
   LogicalResult addFill(linalg::FillOp op);
-  LogicalResult addStart(runtime::ReduceStartOp op);
-  LogicalResult addWait(runtime::ReduceWaitOp op);
+  LogicalResult addStart(runtime::CollectiveStartOp op);
+  LogicalResult addWait(runtime::CollectiveWaitOp op);
   void addRankKernels();
   LogicalResult addAlias(Operation *op, Value source);
   FailureOr<DevicePlan::Place> getContiguous(Operation *op, Value value);
@@ -141,8 +140,8 @@ private:
   llvm::DenseMap<Value, DevicePlan::Place> bases;
   llvm::DenseMap<Attribute, unsigned> kernels;
   llvm::SmallDenseSet<int64_t> outputs;
-  /// Reductions that are not waited for yet: numbers by bucket and location.
-  std::map<std::tuple<int64_t, Space, unsigned, uint64_t>, unsigned> reductions;
+  /// Numbers of reductions that are not waited for yet, by bucket.
+  llvm::SmallDenseMap<int64_t, unsigned> reductions;
   bool hasArena = false;
 };
 
@@ -396,19 +395,20 @@ static int getReducedType(Type type) {
   return type.isInteger(1) || type.isInteger(8) ? MP_BOOL : 0;
 }
 
-LogicalResult PlanMaker::addStart(runtime::ReduceStartOp op) {
-  auto memory = getContiguous(op, op.getMemory());
-  if (failed(memory))
-    return failure();
+LogicalResult PlanMaker::addStart(runtime::CollectiveStartOp op) {
   DevicePlan::Reduction reduction;
   reduction.bucket = int(op.getBucket());
-  reduction.members = int(op.getMembers());
   reduction.operation = int(op.getKind());
-  auto type = cast<MemRefType>(op.getMemory().getType());
+  for (Value member : op.getMembers()) {
+    auto memory = getContiguous(op, member);
+    if (failed(memory))
+      return failure();
+    reduction.members.push_back(*memory);
+  }
+  auto type = cast<MemRefType>(op.getMembers().front().getType());
   reduction.type = getReducedType(type.getElementType());
   if (!reduction.type)
     return op.emitError("found ") << type << ", expected f32, f64 or i1";
-  reduction.memory = *memory;
   if (Value condition = op.getCondition()) {
     auto load = condition.getDefiningOp<memref::LoadOp>();
     auto type = load ? load.getMemRefType() : MemRefType();
@@ -419,22 +419,19 @@ LogicalResult PlanMaker::addStart(runtime::ReduceStartOp op) {
       return failure();
     reduction.condition = *place;
   }
-  reductions[{op.getBucket(), memory->space, memory->index, memory->offset}] =
-      plan.reductions.size();
+  if (!reductions.try_emplace(op.getBucket(), plan.reductions.size()).second)
+    return op.emitError("expected a wait for bucket ")
+           << op.getBucket() << " before its next start";
   addRecord(op, RecordKind::ReduceStart).kernel = plan.reductions.size();
   plan.reductions.push_back(reduction);
   return success();
 }
 
-LogicalResult PlanMaker::addWait(runtime::ReduceWaitOp op) {
-  auto memory = getContiguous(op, op.getMemory());
-  if (failed(memory))
-    return failure();
-  auto found = reductions.find(
-      {op.getBucket(), memory->space, memory->index, memory->offset});
+LogicalResult PlanMaker::addWait(runtime::CollectiveWaitOp op) {
+  auto found = reductions.find(op.getBucket());
   if (found == reductions.end())
     return op.emitError("expected a start of bucket ")
-           << op.getBucket() << " with this memory before it";
+           << op.getBucket() << " before it";
   addRecord(op, RecordKind::ReduceWait).kernel = found->second;
   reductions.erase(found);
   return success();
@@ -471,7 +468,8 @@ static LogicalResult refuse(Operation *op) {
 static bool isCondition(memref::LoadOp load) {
   return !load->use_empty() &&
          llvm::all_of(load->getUsers(), [](Operation *user) {
-           return isa<runtime::ReduceStartOp, runtime::ReduceWaitOp>(user);
+           return isa<runtime::CollectiveStartOp, runtime::CollectiveWaitOp>(
+               user);
          });
 }
 
@@ -501,8 +499,8 @@ LogicalResult PlanMaker::addOp(Operation *op) {
       .Case([&](device::LaunchOp launch) { return addLaunch(launch); })
       .Case([&](memref::CopyOp copy) { return addCopy(copy); })
       .Case([&](linalg::FillOp fill) { return addFill(fill); })
-      .Case([&](runtime::ReduceStartOp start) { return addStart(start); })
-      .Case([&](runtime::ReduceWaitOp wait) { return addWait(wait); })
+      .Case([&](runtime::CollectiveStartOp start) { return addStart(start); })
+      .Case([&](runtime::CollectiveWaitOp wait) { return addWait(wait); })
       // The caller checks sizes.
       .Case([&](memref::LoadOp load) {
         return isCondition(load) ? success() : refuse(op);
@@ -530,10 +528,11 @@ FailureOr<DevicePlan> PlanMaker::make() {
     return failure();
   addRankKernels();
   std::string packed = plan.pack();
-  llvm::Expected<DevicePlan> checked = DevicePlan::unpack(packed);
-  if (!checked)
-    return LogicalResult(main.emitError()
-                         << llvm::toString(checked.takeError()));
+  // The plan must lie at a multiple of 8.
+  std::vector<uint64_t> aligned(packed.size() / sizeof(uint64_t));
+  std::memcpy(aligned.data(), packed.data(), packed.size());
+  if (const char *wrong = mp_check_plan(aligned.data(), packed.size()))
+    return LogicalResult(main.emitError("a plan for a device: ") << wrong);
   return std::move(plan);
 }
 

@@ -7,17 +7,21 @@
 
 #include "mp-opt/Execution/ProgramCode.h"
 
+#include "mp-opt/Support/Archive.h"
 #include "mp-opt/Target/ONNX/ConstantData.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Endian.h"
 
 #include <map>
 
 using namespace mlir;
 
 namespace mp {
+
+//===----------------------------------------------------------------------===//
+// Contents, for both directions
+//===----------------------------------------------------------------------===//
 
 namespace {
 
@@ -32,7 +36,79 @@ enum class Source : uint8_t {
   /// Stored with the code.
   Here
 };
+
+struct StoredTensor {
+  Source source = Source::Nowhere;
+  /// The number of the model's attribute.
+  uint32_t attribute = 0;
+  // Only for elements that are here.
+  ElementKind kind = ElementKind::Undefined;
+  SmallVector<int64_t, 4> sizes;
+  StringRef elements;
+};
+
+/// Code as it is stored; texts refer to other memory.
+struct StoredCode {
+  DeviceKind device = DeviceKind::CPU;
+  StringRef plan;
+  std::vector<ProgramValue> inputs, outputs;
+  std::vector<StoredTensor> defaults, constants;
+  int64_t arenaBytes = 0, numSlots = 0;
+  std::optional<double> flops;
+  std::vector<CompileWarning> warnings;
+  std::vector<StringRef> objects;
+};
+
 } // namespace
+
+template <typename Archive>
+static void visit(Archive &archive, SmallVector<int64_t, 4> &sizes) {
+  archive.list(sizes, [&](int64_t &size) { archive.number(size); });
+}
+
+template <typename Archive>
+static void visit(Archive &archive, ProgramValue &value) {
+  archive.text(value.name);
+  archive.number(value.kind);
+  visit(archive, value.sizes);
+  archive.number(value.hasDefault);
+  archive.number(value.state);
+}
+
+template <typename Archive>
+static void visit(Archive &archive, StoredTensor &tensor) {
+  archive.number(tensor.source);
+  if (tensor.source == Source::Here) {
+    archive.number(tensor.kind);
+    visit(archive, tensor.sizes);
+    archive.text(tensor.elements);
+  } else if (tensor.source != Source::Nowhere) {
+    archive.number(tensor.attribute);
+  }
+}
+
+template <typename Archive>
+static void visit(Archive &archive, StoredCode &code) {
+  auto visitItem = [&](auto &item) { visit(archive, item); };
+  archive.number(code.device);
+  archive.text(code.plan);
+  archive.list(code.inputs, visitItem);
+  archive.list(code.outputs, visitItem);
+  archive.list(code.defaults, visitItem);
+  archive.list(code.constants, visitItem);
+  archive.number(code.arenaBytes);
+  archive.number(code.numSlots);
+  archive.optional(code.flops, [&](double &flops) {
+    auto bits = llvm::bit_cast<uint64_t>(flops);
+    archive.number(bits);
+    flops = llvm::bit_cast<double>(bits);
+  });
+  archive.list(code.warnings, [&](CompileWarning &warning) {
+    archive.number(warning.op);
+    archive.text(warning.text);
+  });
+  archive.list(code.objects, [&](StringRef &object) { archive.text(object); });
+}
 
 /// False for a tensor without elements, which has no data.
 static bool isThere(const Tensor &tensor) {
@@ -43,56 +119,6 @@ static bool isThere(const Tensor &tensor) {
 // Writing
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-class CodeWriter {
-public:
-  CodeWriter(const ProgramCode &code, const ModelContent &content)
-      : code(code), content(content) {}
-
-  llvm::Expected<std::string> write(ModuleOp module);
-
-private:
-  void add(uint64_t number) {
-    char raw[sizeof(number)];
-    llvm::support::endian::write64le(raw, number);
-    bytes.append(raw, sizeof(raw));
-  }
-  void add(StringRef text) {
-    add(uint64_t(text.size()));
-    bytes += text;
-  }
-  void add(ArrayRef<int64_t> sizes) {
-    add(uint64_t(sizes.size()));
-    for (int64_t size : sizes)
-      add(uint64_t(size));
-  }
-  void add(ArrayRef<ProgramValue> values);
-  void add(ArrayRef<TypedAttr> values, ArrayRef<Tensor> tensors);
-  void addStored(const Tensor &tensor);
-  std::optional<uint32_t> findPacked(const Tensor &tensor);
-
-  const ProgramCode &code;
-  const ModelContent &content;
-  std::string bytes;
-  /// Maps hashes of packed constants of the model to attributes; made on first
-  /// use.
-  std::optional<std::map<llvm::BLAKE3Result<>, uint32_t>> packed;
-};
-
-} // namespace
-
-void CodeWriter::add(ArrayRef<ProgramValue> values) {
-  add(uint64_t(values.size()));
-  for (const ProgramValue &value : values) {
-    add(StringRef(value.name));
-    add(uint64_t(value.kind));
-    add(ArrayRef<int64_t>(value.sizes));
-    add(uint64_t(value.hasDefault));
-    add(uint64_t(int64_t(value.state)));
-  }
-}
-
 static StringRef getBytes(const Tensor &tensor) {
   return {static_cast<const char *>(tensor.getData()), tensor.getNumBytes()};
 }
@@ -101,7 +127,26 @@ static llvm::BLAKE3Result<> hashElements(const Tensor &tensor) {
   return llvm::BLAKE3::hash(llvm::arrayRefFromStringRef(getBytes(tensor)));
 }
 
-std::optional<uint32_t> CodeWriter::findPacked(const Tensor &tensor) {
+namespace {
+/// Finds the elements of constants in the model.
+class TensorStore {
+public:
+  explicit TensorStore(const ModelContent &content) : content(content) {}
+
+  std::vector<StoredTensor> store(ArrayRef<TypedAttr> values,
+                                  ArrayRef<Tensor> tensors);
+
+private:
+  std::optional<uint32_t> findPacked(const Tensor &tensor);
+
+  const ModelContent &content;
+  /// Maps hashes of packed constants of the model to attributes; made on first
+  /// use.
+  std::optional<std::map<llvm::BLAKE3Result<>, uint32_t>> packed;
+};
+} // namespace
+
+std::optional<uint32_t> TensorStore::findPacked(const Tensor &tensor) {
   if (!packed) {
     packed.emplace();
     for (auto [number, attribute] : llvm::enumerate(content.getAttributes())) {
@@ -121,250 +166,164 @@ std::optional<uint32_t> CodeWriter::findPacked(const Tensor &tensor) {
   return found->second;
 }
 
-void CodeWriter::addStored(const Tensor &tensor) {
-  if (auto number = findPacked(tensor)) {
-    add(uint64_t(Source::Packed));
-    add(uint64_t(*number));
-    return;
-  }
-  add(uint64_t(Source::Here));
-  add(uint64_t(tensor.getKind()));
-  add(tensor.getSizes());
-  add(getBytes(tensor));
-}
-
-void CodeWriter::add(ArrayRef<TypedAttr> values, ArrayRef<Tensor> tensors) {
-  add(uint64_t(values.size()));
-  for (auto [value, tensor] : llvm::zip(values, tensors)) {
-    if (!value) {
-      add(uint64_t(Source::Nowhere));
-    } else if (auto number = content.getNumber(value)) {
-      add(uint64_t(Source::Model));
-      add(uint64_t(*number));
+std::vector<StoredTensor> TensorStore::store(ArrayRef<TypedAttr> values,
+                                             ArrayRef<Tensor> tensors) {
+  std::vector<StoredTensor> result(values.size());
+  for (auto [value, tensor, stored] : llvm::zip(values, tensors, result)) {
+    if (!value)
+      continue;
+    if (auto number = content.getNumber(value)) {
+      stored.source = Source::Model;
+      stored.attribute = *number;
+    } else if (auto number = findPacked(tensor)) {
+      stored.source = Source::Packed;
+      stored.attribute = *number;
     } else {
-      addStored(tensor);
+      stored.source = Source::Here;
+      stored.kind = tensor.getKind();
+      stored.sizes.assign(tensor.getSizes().begin(), tensor.getSizes().end());
+      stored.elements = getBytes(tensor);
     }
   }
+  return result;
 }
 
-llvm::Expected<std::string> CodeWriter::write(ModuleOp module) {
+std::string packCode(const ProgramCode &code, ModuleOp module,
+                     const ModelContent &content) {
   // Errors of unused tensors do not matter.
   ScopedDiagnosticHandler quiet(module.getContext(),
                                 [](Diagnostic &) { return success(); });
   const ModelInterface &interface = code.interface;
-  add(uint64_t(code.device));
-  add(StringRef(code.plan));
-  add(interface.inputs);
-  add(interface.outputs);
-  add(getDefaultValues(module), interface.defaults);
-  add(getConstantValues(module), interface.constants);
-  add(uint64_t(interface.arenaBytes));
-  add(uint64_t(interface.numSlots));
-  add(uint64_t(code.flops.has_value()));
-  add(llvm::bit_cast<uint64_t>(code.flops.value_or(0)));
-  add(uint64_t(code.warnings.size()));
-  for (const CompileWarning &warning : code.warnings) {
-    add(uint64_t(warning.op));
-    add(StringRef(warning.text));
-  }
-  add(uint64_t(code.objects.size()));
+  TensorStore tensors(content);
+  StoredCode stored;
+  stored.device = code.device;
+  stored.plan = code.plan;
+  stored.inputs = interface.inputs;
+  stored.outputs = interface.outputs;
+  stored.defaults = tensors.store(getDefaultValues(module), interface.defaults);
+  stored.constants =
+      tensors.store(getConstantValues(module), interface.constants);
+  stored.arenaBytes = interface.arenaBytes;
+  stored.numSlots = interface.numSlots;
+  stored.flops = code.flops;
+  stored.warnings = code.warnings;
   for (const auto &object : code.objects)
-    add(object->getBuffer());
-  return std::move(bytes);
-}
-
-llvm::Expected<std::string> packCode(const ProgramCode &code, ModuleOp module,
-                                     const ModelContent &content) {
-  return CodeWriter(code, content).write(module);
+    stored.objects.push_back(object->getBuffer());
+  std::string bytes;
+  ArchiveWriter archive(bytes);
+  visit(archive, stored);
+  return bytes;
 }
 
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// Reads values from untrusted bytes. A read that finds too few bytes or
-/// invalid values marks the reader as failed and returns zero.
-class CodeReader {
-public:
-  CodeReader(StringRef bytes, const ModelContent &content)
-      : rest(bytes), content(content) {}
-
-  llvm::Expected<ProgramCode> read();
-
-private:
-  uint64_t getNumber();
-  uint64_t getNumber(uint64_t most);
-  /// Reads the length of a list whose entries take at least `entryBytes`.
-  uint64_t getCount(uint64_t entryBytes = sizeof(uint64_t)) {
-    return getNumber(rest.size() / entryBytes);
-  }
-  StringRef getText();
-  ElementKind getKind();
-  SmallVector<int64_t, 4> getSizes();
-  std::vector<ProgramValue> getValues(uint64_t numInputs);
-  std::vector<Tensor> getTensors();
-  Tensor getTensor();
-  Tensor getStored();
-  Tensor check(FailureOr<Tensor> tensor);
-
-  StringRef rest;
-  const ModelContent &content;
-  bool isGood = true;
-};
-
-} // namespace
-
-uint64_t CodeReader::getNumber() {
-  uint64_t number = 0;
-  isGood &= rest.size() >= sizeof(number);
-  if (!isGood)
-    return 0;
-  number = llvm::support::endian::read64le(rest.data());
-  rest = rest.drop_front(sizeof(number));
-  return number;
+/// Constants are checked where they are restored, and the plan when it is
+/// loaded.
+static bool isSound(const StoredCode &code) {
+  constexpr int64_t maxSlots = 1 << 24;
+  auto isValue = [](const ProgramValue &value, size_t numInputs) {
+    return getElementBytes(value.kind) != 0 && value.state >= -1 &&
+           value.state < int64_t(numInputs) &&
+           // -1 for sizes that are known only at run time.
+           llvm::all_of(value.sizes, [](int64_t size) { return size >= -1; });
+  };
+  return code.device <= DeviceKind::Emulated &&
+         code.plan.empty() == (code.device == DeviceKind::CPU) &&
+         llvm::all_of(code.inputs,
+                      [&](auto &value) { return isValue(value, 0); }) &&
+         llvm::all_of(
+             code.outputs,
+             [&](auto &value) { return isValue(value, code.inputs.size()); }) &&
+         code.defaults.size() == code.inputs.size() &&
+         llvm::all_of_zip(code.inputs, code.defaults,
+                          [](auto &input, auto &value) {
+                            return input.hasDefault ==
+                                   (value.source != Source::Nowhere);
+                          }) &&
+         code.arenaBytes >= 0 && code.numSlots >= 0 &&
+         code.numSlots <= maxSlots;
 }
 
-uint64_t CodeReader::getNumber(uint64_t most) {
-  uint64_t number = getNumber();
-  isGood &= number <= most;
-  return isGood ? number : 0;
-}
-
-StringRef CodeReader::getText() {
-  uint64_t size = getNumber();
-  isGood &= size <= rest.size();
-  if (!isGood)
-    return "";
-  StringRef text = rest.take_front(size);
-  rest = rest.drop_front(size);
-  return text;
-}
-
-ElementKind CodeReader::getKind() {
-  auto kind = ElementKind(getNumber(UINT8_MAX));
-  isGood &= getElementBytes(kind) != 0;
-  return kind;
-}
-
-SmallVector<int64_t, 4> CodeReader::getSizes() {
-  SmallVector<int64_t, 4> sizes(getCount());
-  for (int64_t &size : sizes) {
-    size = int64_t(getNumber());
-    // -1 for sizes that are known only at run time.
-    isGood &= size >= -1;
-  }
-  return sizes;
-}
-
-std::vector<ProgramValue> CodeReader::getValues(uint64_t numInputs) {
-  constexpr uint64_t numFields = 5;
-  std::vector<ProgramValue> values(getCount(numFields * sizeof(uint64_t)));
-  for (ProgramValue &value : values) {
-    value.name = getText().str();
-    value.kind = getKind();
-    value.sizes = getSizes();
-    value.hasDefault = getNumber(1);
-    auto state = int64_t(getNumber());
-    isGood &= state >= -1 && state < int64_t(numInputs);
-    value.state = isGood ? int(state) : -1;
-  }
-  return values;
-}
-
-Tensor CodeReader::check(FailureOr<Tensor> tensor) {
-  isGood &= succeeded(tensor) && isThere(*tensor);
-  return isGood ? *tensor : Tensor();
-}
-
-Tensor CodeReader::getStored() {
-  ElementKind kind = getKind();
-  SmallVector<int64_t, 4> sizes = getSizes();
-  StringRef bytes = getText();
-  auto expected = isGood ? getByteCount(sizes, getElementBytes(kind))
-                         : std::optional<int64_t>();
-  isGood &= expected && uint64_t(*expected) == bytes.size();
-  if (!isGood)
-    return Tensor();
-  llvm::Expected<Tensor> tensor = Tensor::create(kind, sizes);
+static FailureOr<Tensor> restoreElements(const StoredTensor &stored) {
+  uint64_t width = getElementBytes(stored.kind);
+  auto expected = width && llvm::all_of(stored.sizes,
+                                        [](int64_t size) { return size >= 0; })
+                      ? getByteCount(stored.sizes, width)
+                      : std::optional<int64_t>();
+  if (!expected || uint64_t(*expected) != stored.elements.size())
+    return failure();
+  llvm::Expected<Tensor> tensor = Tensor::create(stored.kind, stored.sizes);
   if (!tensor) {
     llvm::consumeError(tensor.takeError());
-    isGood = false;
-    return Tensor();
+    return failure();
   }
-  std::copy(bytes.begin(), bytes.end(), static_cast<char *>(tensor->getData()));
+  llvm::copy(stored.elements, static_cast<char *>(tensor->getData()));
   return *tensor;
 }
 
-Tensor CodeReader::getTensor() {
-  auto source = Source(getNumber(uint64_t(Source::Here)));
-  if (source == Source::Nowhere)
-    return Tensor();
-  if (source == Source::Here)
-    return getStored();
-  Attribute attribute = content.getAttribute(getNumber(UINT32_MAX));
+/// A tensor with elements; fails if the model has none there.
+static FailureOr<Tensor> restore(const StoredTensor &stored,
+                                 const ModelContent &content) {
+  if (stored.source == Source::Here)
+    return restoreElements(stored);
+  Attribute attribute = content.getAttribute(stored.attribute);
   auto error = [&] {
     return emitError(UnknownLoc::get(attribute.getContext()));
   };
   auto value = dyn_cast_or_null<TypedAttr>(attribute);
   auto fields = dyn_cast_or_null<DictionaryAttr>(attribute);
-  if (source == Source::Packed && fields)
-    return check(unpackNarrowTensor(fields, error));
-  isGood &= source == Source::Model && value &&
-            isa<RankedTensorType>(value.getType()) &&
-            cast<RankedTensorType>(value.getType()).hasStaticShape();
-  return isGood ? check(getConstantData(value, error)) : Tensor();
+  if (stored.source == Source::Packed && fields)
+    return unpackNarrowTensor(fields, error);
+  auto type =
+      value ? dyn_cast<RankedTensorType>(value.getType()) : RankedTensorType();
+  if (stored.source != Source::Model || !type || !type.hasStaticShape())
+    return failure();
+  return getConstantData(value, error);
 }
 
-std::vector<Tensor> CodeReader::getTensors() {
-  std::vector<Tensor> tensors(getCount());
-  for (Tensor &tensor : tensors)
-    tensor = getTensor();
-  return tensors;
-}
-
-llvm::Expected<ProgramCode> CodeReader::read() {
-  // Diagnostics are dropped here, since compiling reports errors of the model.
-  ScopedDiagnosticHandler quiet(content.getLocation(0).getContext(),
-                                [](Diagnostic &) { return success(); });
-  ProgramCode code;
-  ModelInterface &interface = code.interface;
-  code.device = DeviceKind(getNumber(uint64_t(DeviceKind::Emulated)));
-  code.plan = getText().str();
-  interface.inputs = getValues(0);
-  interface.outputs = getValues(interface.inputs.size());
-  interface.defaults = getTensors();
-  interface.constants = getTensors();
-  interface.arenaBytes = int64_t(getNumber(INT64_MAX));
-  constexpr uint64_t maxSlots = 1 << 24;
-  interface.numSlots = int64_t(getNumber(maxSlots));
-  bool hasFlops = getNumber(1);
-  auto flops = llvm::bit_cast<double>(getNumber());
-  if (hasFlops)
-    code.flops = flops;
-  code.warnings.resize(getCount(2 * sizeof(uint64_t)));
-  for (CompileWarning &warning : code.warnings) {
-    warning.op = uint32_t(getNumber(UINT32_MAX));
-    warning.text = getText().str();
+static LogicalResult restore(ArrayRef<StoredTensor> stored,
+                             const ModelContent &content,
+                             std::vector<Tensor> &tensors) {
+  for (const StoredTensor &one : stored) {
+    Tensor &tensor = tensors.emplace_back();
+    if (one.source == Source::Nowhere)
+      continue;
+    FailureOr<Tensor> restored = restore(one, content);
+    if (failed(restored) || !isThere(*restored))
+      return failure();
+    tensor = *restored;
   }
-  code.objects.resize(getCount());
-  for (auto &object : code.objects)
-    object = llvm::MemoryBuffer::getMemBufferCopy(getText(), "model.o");
-  isGood &=
-      rest.empty() && interface.defaults.size() == interface.inputs.size();
-  for (auto [input, value] : llvm::zip(interface.inputs, interface.defaults))
-    isGood &= input.hasDefault == isThere(value);
-  // The plan itself is checked when it is loaded.
-  isGood &= code.plan.empty() == (code.device == DeviceKind::CPU);
-  if (!isGood)
-    return llvm::createStringError("the code of a model is damaged");
-  return code;
+  return success();
 }
 
 llvm::Expected<ProgramCode> unpackCode(StringRef bytes,
                                        const ModelContent &content) {
-  return CodeReader(bytes, content).read();
+  // Diagnostics are dropped here, since compiling reports errors of the model.
+  ScopedDiagnosticHandler quiet(content.getLocation(0).getContext(),
+                                [](Diagnostic &) { return success(); });
+  StoredCode stored;
+  ArchiveReader archive(bytes);
+  visit(archive, stored);
+  ProgramCode code;
+  ModelInterface &interface = code.interface;
+  if (!archive.isGood() || !archive.isAtEnd() || !isSound(stored) ||
+      failed(restore(stored.defaults, content, interface.defaults)) ||
+      failed(restore(stored.constants, content, interface.constants)))
+    return llvm::createStringError("the code of a model is damaged");
+  code.device = stored.device;
+  code.plan = stored.plan.str();
+  interface.inputs = std::move(stored.inputs);
+  interface.outputs = std::move(stored.outputs);
+  interface.arenaBytes = stored.arenaBytes;
+  interface.numSlots = stored.numSlots;
+  code.flops = stored.flops;
+  code.warnings = std::move(stored.warnings);
+  for (StringRef object : stored.objects)
+    code.objects.push_back(
+        llvm::MemoryBuffer::getMemBufferCopy(object, "model.o"));
+  return code;
 }
 
 } // namespace mp

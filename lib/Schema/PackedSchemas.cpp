@@ -5,18 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Numbers are LEB128; texts and lists start with their length. The table starts
-// with the newest opsets of domains. Families follow in order; the versions of
-// each come after their size in bytes, so that they can be unpacked later. The
+// The table starts with the newest opsets of domains. Families follow in order;
+// the versions of each are a text, so that they can be unpacked later. The
 // table is part of the program: its contents are not checked.
 //
 //===----------------------------------------------------------------------===//
 
 #include "mp-opt/Schema/Schema.h"
 
+#include "mp-opt/Support/Archive.h"
+
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/LEB128.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <mutex>
 
@@ -54,22 +53,13 @@ static void visit(Archive &archive, AttributeSchema &attribute) {
   archive.text(attribute.name);
   archive.text(attribute.kind);
   archive.number(attribute.required);
-  bool hasDefault = attribute.defaultValue.has_value();
-  archive.number(hasDefault);
-  if (!hasDefault)
-    return;
-  if (!attribute.defaultValue)
-    attribute.defaultValue.emplace();
-  archive.text(*attribute.defaultValue);
+  archive.optional(attribute.defaultValue,
+                   [&](std::string &value) { archive.text(value); });
 }
 
 template <typename Archive, typename Item>
 static void visit(Archive &archive, std::vector<Item> &items) {
-  size_t size = items.size();
-  archive.number(size);
-  items.resize(size);
-  for (Item &item : items)
-    visit(archive, item);
+  archive.list(items, [&](Item &item) { visit(archive, item); });
 }
 
 /// Everything except the family's names.
@@ -90,50 +80,9 @@ static void visit(Archive &archive, OpSchema &schema) {
 // Directions
 //===----------------------------------------------------------------------===//
 
-namespace {
-class Packer {
-public:
-  explicit Packer(std::string &bytes) : os(bytes) {}
-
-  template <typename T> void number(T value) {
-    encodeULEB128(uint64_t(value), os);
-  }
-  void text(StringRef text) {
-    number(text.size());
-    os << text;
-  }
-
-private:
-  raw_string_ostream os;
-};
-
-class Unpacker {
-public:
-  explicit Unpacker(StringRef bytes) : rest(bytes) {}
-
-  template <typename T> void number(T &value) {
-    unsigned size;
-    value = T(decodeULEB128(rest.bytes_begin(), &size));
-    rest = rest.drop_front(size);
-  }
-  StringRef text() {
-    size_t size;
-    number(size);
-    StringRef text = rest.take_front(size);
-    rest = rest.drop_front(size);
-    return text;
-  }
-  void text(std::string &result) { result = text().str(); }
-  bool isAtEnd() const { return rest.empty(); }
-
-private:
-  StringRef rest;
-};
-} // namespace
-
 std::string SchemaRegistry::pack() const {
   std::string bytes;
-  Packer packer(bytes);
+  ArchiveWriter packer(bytes);
   SmallVector<std::pair<StringRef, int>> opsets;
   for (const auto &entry : newest)
     opsets.push_back({entry.first(), entry.second});
@@ -148,7 +97,7 @@ std::string SchemaRegistry::pack() const {
     packer.text(family->name);
     packer.number(family->isPure);
     std::string versions;
-    Packer inner(versions);
+    ArchiveWriter inner(versions);
     for (const std::unique_ptr<OpSchema> &version : family->getVersions())
       visit(inner, *version);
     packer.text(versions);
@@ -157,18 +106,20 @@ std::string SchemaRegistry::pack() const {
 }
 
 void SchemaRegistry::addPacked(StringRef packed) {
-  Unpacker unpacker(packed);
+  ArchiveReader unpacker(packed);
   size_t count;
   unpacker.number(count);
+  StringRef domain, name;
   while (count--) {
-    StringRef domain = unpacker.text();
+    unpacker.text(domain);
     unpacker.number(newest[domain]);
   }
   while (!unpacker.isAtEnd()) {
-    StringRef domain = unpacker.text();
-    OpFamily &family = getOrCreate(domain, unpacker.text());
+    unpacker.text(domain);
+    unpacker.text(name);
+    OpFamily &family = getOrCreate(domain, name);
     unpacker.number(family.isPure);
-    family.packed = unpacker.text();
+    unpacker.text(family.packed);
     family.isUnpacked = false;
     order.push_back(&family);
   }
@@ -179,7 +130,7 @@ const OpFamily::Versions &OpFamily::unpack() const {
   std::lock_guard<std::mutex> lock(mutex);
   if (isUnpacked.load(std::memory_order_relaxed))
     return versions;
-  for (Unpacker unpacker(packed); !unpacker.isAtEnd();) {
+  for (ArchiveReader unpacker(packed); !unpacker.isAtEnd();) {
     auto schema = std::make_unique<OpSchema>();
     schema->domain = domain;
     schema->name = name;

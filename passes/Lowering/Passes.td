@@ -198,16 +198,17 @@ def SplitFilters : Pass<"mp-split-filters", "::mlir::func::FuncOp"> {
 def DelayWaits : Pass<"mp-delay-waits", "::mlir::func::FuncOp"> {
   let summary = "Compute while ranks reduce";
   let description = [{
-    Before: ops on memrefs, none of which is freed. After: each
-    `runtime.reduce_wait` comes directly before the first op that accesses its
-    memory; earlier ops overlap with communication. With `together`, all members
-    of a bucket start when the last one is ready, and waits are consecutive: a
-    device is interrupted as rarely as possible.
+    Before: ops on memrefs, none of which is freed. After: the members of a
+    bucket that are of one kind are one `runtime.collective_start`, where the
+    last of them is ready, and one `runtime.collective_wait`, directly before
+    the first op that accesses one of them; earlier ops overlap with
+    communication. With `together`, waits are consecutive: a device is
+    interrupted as rarely as possible.
 
     Example: test/Lowering/mp-delay-waits.mlir
   }];
   let options = [Option<"together", "together", "bool", /*default=*/"false",
-    "Make the starts of a bucket, and the waits, consecutive">];
+    "For devices: make waits consecutive, and send all rows">];
 }
 
 def FuseUpdates : Pass<"mp-fuse-updates"> {
@@ -696,7 +697,7 @@ def ConvertGroupsToGPU : Pass<"convert-groups-to-gpu", "::mlir::ModuleOp"> {
 def AddRankKernels : Pass<"mp-add-rank-kernels", "::mlir::ModuleOp"> {
   let summary = "Add the kernels for reductions over ranks";
   let description = [{
-    Where `main` has `runtime.reduce_start`, `gpu.module @kernels` gets kernels
+    Where `main` has `runtime.collective_start`, `gpu.module @kernels` gets kernels
     that copy the elements of many buffers, and that add up, in the order of
     ranks, the values that ranks have sent. The number of ranks is known only
     when the program runs: the run time launches the kernels, with an address of

@@ -73,12 +73,7 @@ bool Kept::make() {
   code.warnings.push_back({0, "a warning"});
   for (const char *object : {"the first object", "another"})
     code.objects.push_back(llvm::MemoryBuffer::getMemBufferCopy(object));
-  llvm::Expected<std::string> packed = packCode(code, *lowered, *content);
-  if (!packed) {
-    llvm::errs() << toString(packed.takeError()) << "\n";
-    return false;
-  }
-  bytes = std::move(*packed);
+  bytes = packCode(code, *lowered, *content);
   return true;
 }
 
@@ -169,7 +164,7 @@ namespace {
 /// The head of a file, as CodeCache.cpp describes it.
 struct File {
   std::string mark = "mp-code\n";
-  uint64_t version = 2;
+  uint64_t version = 3;
   uint64_t size;
   std::string key, code;
 

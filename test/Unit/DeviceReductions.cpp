@@ -46,9 +46,9 @@ struct FakeRanks {
 };
 } // namespace
 
-/// The example with two reductions before y = w + the number of the call: of w,
-/// and of the memory that is copied to z. The second has a condition: a byte of
-/// its first element is not 0.
+/// The example with two reductions before y = w + the number of the call: of
+/// both halves of w, and of the memory that is copied to z. The second has a
+/// condition: a byte of its first element is not 0.
 static mp::DevicePlan makeReducingExample() {
   mp::DevicePlan plan = makeExample();
   using Plan = mp::DevicePlan;
@@ -56,13 +56,13 @@ static mp::DevicePlan makeReducingExample() {
   start.kind = Plan::RecordKind::ReduceStart;
   wait.kind = Plan::RecordKind::ReduceWait;
   Plan::Reduction state, part;
+  constexpr uint64_t half = 2 * numElements;
   state.bucket = 4;
-  state.members = 2;
   state.operation = MP_SUM;
-  state.memory = {Plan::Space::Input, 1, 0, 4 * numElements};
-  part.bucket = 4;
-  part.members = 2;
-  part.memory = {Plan::Space::Arena, 0, 0, 40};
+  state.members = {{Plan::Space::Input, 1, 0, half},
+                   {Plan::Space::Input, 1, half, half}};
+  part.bucket = 5;
+  part.members = {{Plan::Space::Arena, 0, 0, 40}};
   // The highest byte of 1.0f.
   part.condition = {Plan::Space::Arena, 0, 3, 1};
   plan.reductions = {state, part};
@@ -95,14 +95,16 @@ static void checkReductions() {
   FakeRanks ranks;
   expect(run(plan, "ranks") == MP_OK, mp_last_error());
   expect(isAll(y, 75) && isAll(z, 10), "what ranks make does not come back");
-  expect(ranks.calls == "start 4 of 2: 100 by 1; start 4 of 2: 10 by 0; "
-                        "wait 4; wait 4; ",
+  expect(ranks.calls == "start 4 of 2: 50 by 1; start 4 of 2: 50 by 1; "
+                        "start 5 of 1: 10 by 0; wait 4; wait 5; ",
          ranks.calls);
   ranks.calls.clear();
   plan.reductions[1].condition->offset = 0;
   expect(run(plan, "a condition") == MP_OK && isAll(y, 75) && isAll(z, 1),
          "a condition is not asked for");
-  expect(ranks.calls == "start 4 of 2: 100 by 1; wait 4; ", ranks.calls);
+  expect(ranks.calls ==
+             "start 4 of 2: 50 by 1; start 4 of 2: 50 by 1; wait 4; ",
+         ranks.calls);
   ranks.failsToWait = true;
   expectError(run(plan, "a lost rank"), MP_RANKS_FAILED, "rank 1 has gone",
               "a lost rank");
@@ -203,11 +205,12 @@ static void checkDeviceRanks() {
   // The emulated stream does it all while it is waited for.
   expect(twins.times.size() == 2, "two fused collectives have no times");
   for (const mp_reduction_time &time : twins.times)
-    expect(time.bucket == 4 && time.type == MP_FLOAT &&
-               time.bytes == (&time == twins.times.data() ? 400 : 40) &&
-               0 < time.ready && time.ready <= time.begun &&
-               time.begun < time.done && time.needed <= time.begun &&
-               time.done <= time.resumed && time.resumed < 1,
+    expect(time.bucket == (&time == twins.times.data() ? 4 : 5) &&
+               time.type == MP_FLOAT &&
+               time.bytes == (time.bucket == 4 ? 400 : 40) && 0 < time.ready &&
+               time.ready <= time.begun && time.begun < time.done &&
+               time.needed <= time.begun && time.done <= time.resumed &&
+               time.resumed < 1,
            "a reduction is ready at " + std::to_string(time.ready) +
                ", needed at " + std::to_string(time.needed) + ", done at " +
                std::to_string(time.done));
@@ -240,8 +243,6 @@ static void checkDeviceRanks() {
 static void checkConditionBehind() {
   mp::DevicePlan plan = makeTwinExample();
   std::vector<mp::DevicePlan::Record> records = plan.records;
-  plan.reductions[0].members = plan.reductions[1].members = 1;
-  plan.reductions[1].bucket = 5;
   // The copy to z comes in between; no reduction here depends on z.
   plan.records = {records[0], records[1], records[2], records[7],
                   records[3], records[4], records[5], records[6]};

@@ -12,7 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Collectives/OrderedMean.h"
+#include "Collectives/OrderedReduce.h"
+#include "mp-opt/Runtime/Runtime.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -84,7 +85,8 @@ static llvm::Error measure(const Launch &launch) {
   for (int pair = 0; pair < warmup + pairs; ++pair) {
     auto means = time([&] {
       uint64_t sent = 0;
-      return allReduceMean<float>(ranks, tensors, /*isWireBF16=*/false, sent);
+      return orderedReduce<float>(ranks, tensors, MP_MEAN,
+                                  /*isWireBF16=*/false, sent);
     });
     if (!means)
       return means.takeError();

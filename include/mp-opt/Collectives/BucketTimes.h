@@ -46,7 +46,7 @@ private:
   using Clock = std::chrono::steady_clock;
   struct Pending {
     BucketTime time;
-    int32_t count = 0, members = 0;
+    int32_t count = 0;
     /// Its last operation, until its result is needed; -1 for none.
     int64_t made = -1;
   };
@@ -54,7 +54,6 @@ private:
   double now() const {
     return std::chrono::duration<double>(Clock::now() - start).count();
   }
-  void make(int32_t number, Pending &pending);
   void add(int32_t number, int32_t members, int32_t type, int64_t count);
   void need(int32_t number);
   /// Serves models on a device by copying.

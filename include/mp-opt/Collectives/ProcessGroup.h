@@ -157,4 +157,4 @@ private:
 
 } // namespace mp
 
-#endif // MPOPT_COLLECTIVES_RANKS_H
+#endif // MPOPT_COLLECTIVES_PROCESSGROUP_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The plan of Runtime/Plan.h as a value. It is made from a module, and packed
-// into the bytes that the run-time library reads.
+// Builds the plan of Runtime/Plan.h: it is made from a module, and packed into
+// the bytes that the run-time library checks and reads (PlanView.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <array>
 #include <optional>
@@ -81,10 +81,10 @@ struct DevicePlan {
     static Work get(device::WorkAttr attribute);
   };
 
-  /// A reduction of memory over ranks: a member of a bucket (Runtime.h).
+  /// A reduction of memory over ranks (mp_plan_reduction).
   struct Reduction {
-    int bucket = 0, members = 1, operation = 0, type = 1;
-    Place memory;
+    int bucket = 0, operation = 0, type = 1;
+    std::vector<Place> members;
     /// A byte that is 0 if the reduction is to be skipped.
     std::optional<Place> condition;
   };
@@ -122,8 +122,6 @@ struct DevicePlan {
 
   /// Packs the plan into the bytes of Runtime/Plan.h.
   std::string pack() const;
-  /// Unpacks and validates any bytes.
-  static llvm::Expected<DevicePlan> unpack(llvm::StringRef bytes);
 
   /// Prints one line per buffer, image, kernel and record, and their totals.
   void print(llvm::raw_ostream &os) const;

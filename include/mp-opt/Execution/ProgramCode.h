@@ -59,11 +59,9 @@ struct ProgramCode {
 };
 
 /// Serializes `code` for a later run of the model. `module` is the lowered
-/// module, and `content` that of the model before lowering. Fails if a constant
-/// cannot be serialized.
-llvm::Expected<std::string> packCode(const ProgramCode &code,
-                                     mlir::ModuleOp module,
-                                     const ModelContent &content);
+/// module, and `content` that of the model before lowering.
+std::string packCode(const ProgramCode &code, mlir::ModuleOp module,
+                     const ModelContent &content);
 
 /// Restores serialized code, with constants from the model of `content`, whose
 /// context must outlive them. The bytes are not trusted: the function fails if

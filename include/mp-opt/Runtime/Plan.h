@@ -24,7 +24,7 @@ extern "C" {
 /* "mp-plan\n" as a number. */
 #define MP_PLAN_MAGIC UINT64_C(0x0a6e616c702d706d)
 /* The version of the format below; other versions are refused. */
-#define MP_PLAN_VERSION 5
+#define MP_PLAN_VERSION 6
 /* The alignment of buffers and of memory in the arena. */
 #define MP_PLAN_ALIGNMENT 256
 /* The size, in words of 64 bits, of the memory shared by the run time and
@@ -140,18 +140,22 @@ enum {
   MP_RECORD_COPY = 1,
   MP_RECORD_FILL = 2,
   /* Start a reduction of memory over ranks, and wait for its result: the
-     functions of mp_set_collectives. Without ranks, nothing is done. */
+     functions of mp_set_collectives. Without ranks, nothing is done. Each
+     reduction starts once, in the order of their table. */
   MP_RECORD_REDUCE_START = 3,
   MP_RECORD_REDUCE_WAIT = 4
 };
 
+/* A collective operation on all members of a bucket, which are of one kind. */
 typedef struct mp_plan_reduction {
-  int32_t bucket, members;
+  int32_t bucket;
   /* As in mp_member (Runtime.h). */
   int32_t operation, type;
-  /* Numbers of places: the reduced memory, and a byte that is 0 to skip the
-     reduction, or -1 if there is none. */
-  uint64_t memory;
+  uint32_t num_members;
+  /* Numbers of places: the memory of the first member, after which that of the
+     others follows, and a byte that is 0 to skip the reduction, or -1 if there
+     is none. */
+  uint64_t first_member;
   int64_t condition;
 } mp_plan_reduction;
 

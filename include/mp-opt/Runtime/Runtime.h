@@ -95,7 +95,8 @@ int32_t mp_get_threads(void);
    call of the model with the text of `error`. `start` adds memory as one of the
    members of a bucket, and returns at once. When the last member is added, the
    operation may begin. Until `wait` for the bucket returns, the model does not
-   access the memory. */
+   access the memory. Members of a bucket have the same operation and type, and
+   are added one right after the other; only a single member has rows. */
 typedef enum mp_operation {
   /* Elements become their mean over all ranks; bools become true if they are
      true on all ranks. */

@@ -113,7 +113,7 @@ static bool hasUnknownSize(Type type) {
 }
 
 static bool isReduction(Operation &op) {
-  return isa<runtime::ReduceStartOp, runtime::ReduceWaitOp>(op);
+  return isa<runtime::CollectiveStartOp, runtime::CollectiveWaitOp>(op);
 }
 
 /// The reason why memory of an op has no place on a device; empty if it has

@@ -193,7 +193,7 @@ void RankKernel::emitSum() {
 void addRankKernels(ModuleOp module) {
   auto kernels = module.lookupSymbol<gpu::GPUModuleOp>(device::kernelsName);
   auto found = module.walk(
-      [](runtime::ReduceStartOp) { return WalkResult::interrupt(); });
+      [](runtime::CollectiveStartOp) { return WalkResult::interrupt(); });
   if (!kernels || !found.wasInterrupted())
     return;
   auto add = [&](StringRef work, StringRef from, StringRef to) {

@@ -117,8 +117,7 @@ FailureOr<SmallVector<TensorValue>> GraphLowering::lowerBlock(Block &block) {
         rows = flatten(e.b, e.loc, get(indices).value);
       value.value = runtime::AllReduceOp::create(
           e.b, e.loc, value.value.getType(), value.value, condition, rows,
-          reduce.getBucket(), reduce.getMembers(),
-          int32_t(reduce.getReduction()));
+          reduce.getBucket(), int32_t(reduce.getReduction()));
       bind(reduce.getResult(), value);
     } else if (auto take = dyn_cast<TakeRangeOp>(op)) {
       TensorValue value = get(take.getValue());

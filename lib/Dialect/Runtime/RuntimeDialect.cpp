@@ -64,12 +64,27 @@ mp::runtime::LaunchOp::verifySymbolUses(mlir::SymbolTableCollection &symbols) {
 }
 
 //===----------------------------------------------------------------------===//
-// AllReduceOp
+// Collectives
 //===----------------------------------------------------------------------===//
 
 namespace mp::runtime {
 
 using namespace mlir;
+
+LogicalResult CollectiveStartOp::verify() {
+  if (getMembers().empty())
+    return emitOpError("expected at least one member");
+  if (getRows() && getMembers().size() > 1)
+    return emitOpError("found rows of ")
+           << getMembers().size() << " members, expected one member";
+  Type first =
+      cast<MemRefType>(getMembers().front().getType()).getElementType();
+  for (Type type : getMembers().getTypes())
+    if (cast<MemRefType>(type).getElementType() != first)
+      return emitOpError("found a member of type ")
+             << type << ", expected elements of " << first;
+  return success();
+}
 
 bool AllReduceOp::bufferizesToMemoryRead(OpOperand &,
                                          const bufferization::AnalysisState &) {
@@ -121,9 +136,10 @@ AllReduceOp::bufferize(RewriterBase &rewriter,
     if (cast<MemRefType>(found->getType()).getLayout().isIdentity())
       rows = *found;
   }
-  ReduceStartOp::create(rewriter, getLoc(), line, getCondition(), rows,
-                        getBucket(), getMembers(), getKind());
-  ReduceWaitOp::create(rewriter, getLoc(), line, getCondition(), getBucket());
+  CollectiveStartOp::create(rewriter, getLoc(), line, getCondition(), rows,
+                            getBucket(), getKind());
+  CollectiveWaitOp::create(rewriter, getLoc(), line, getCondition(),
+                           getBucket());
   if (!isLine) {
     memref::CopyOp::create(rewriter, getLoc(), line, *buffer);
     memref::DeallocOp::create(rewriter, getLoc(), line);

@@ -8,8 +8,8 @@
 #ifndef MPOPT_LIB_RUNTIME_CUDA_DEVICE_H
 #define MPOPT_LIB_RUNTIME_CUDA_DEVICE_H
 
-#include "PlanView.h"
 #include "mp-opt/Runtime/Device.h"
+#include "mp-opt/Runtime/PlanView.h"
 
 namespace mp::runtime {
 

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlanView.h"
+#include "mp-opt/Runtime/PlanView.h"
 
 #include <cstddef>
 #include <cstring>
@@ -37,6 +37,7 @@ private:
   const char *checkRecord(const mp_plan_record &record) const;
   const char *checkLaunch(const mp_plan_record &record) const;
   const char *checkCopy(const mp_plan_record &record) const;
+  const char *checkReduction(const mp_plan_reduction &reduction) const;
   const char *checkReductions() const;
 
   bool isTable(const mp_plan_table &table, uint64_t entryBytes) const {
@@ -205,25 +206,49 @@ const char *Checker::checkCopy(const mp_plan_record &record) const {
   return nullptr;
 }
 
+const char *Checker::checkReduction(const mp_plan_reduction &reduction) const {
+  uint64_t numPlaces = plan.head->places.count;
+  uint64_t element = getElementBytes(reduction.type);
+  if (!element || reduction.operation < MP_MEAN ||
+      reduction.operation > MP_GATHER_BF16 || !reduction.num_members)
+    return "a reduction is of no known kind";
+  if (reduction.first_member > numPlaces ||
+      reduction.num_members > numPlaces - reduction.first_member)
+    return "a reduction leaves the memory that there is";
+  for (uint32_t index = 0; index < reduction.num_members; ++index) {
+    const mp_plan_place &member = plan.getMembers(reduction)[index];
+    if (!isPlace(member))
+      return "a reduction leaves the memory that there is";
+    if (member.bytes % element)
+      return "a reduction does not fit its memory";
+  }
+  if (reduction.condition == -1)
+    return nullptr;
+  auto number = static_cast<uint64_t>(reduction.condition);
+  if (number >= numPlaces || !isPlace(plan.getPlaces()[number]))
+    return "a reduction leaves the memory that there is";
+  return plan.getPlaces()[number].bytes == 1
+             ? nullptr
+             : "a reduction does not fit its memory";
+}
+
+/// Each reduction starts once, in order, and is awaited after that.
 const char *Checker::checkReductions() const {
   const mp_plan &head = *plan.head;
-  for (uint64_t index = 0; index < head.reductions.count; ++index) {
-    const mp_plan_reduction &reduction = plan.getReductions()[index];
-    uint64_t element = getElementBytes(reduction.type);
-    if (!element || reduction.operation < MP_MEAN ||
-        reduction.operation > MP_GATHER_BF16 || reduction.members < 1)
-      return "a reduction is of no known kind";
-    bool hasCondition = reduction.condition != -1;
-    auto condition = static_cast<uint64_t>(reduction.condition);
-    const mp_plan_place *places = plan.getPlaces();
-    if (reduction.memory >= head.places.count ||
-        !isPlace(places[reduction.memory]) ||
-        (hasCondition &&
-         (condition >= head.places.count || !isPlace(places[condition]))))
-      return "a reduction leaves the memory that there is";
-    if (places[reduction.memory].bytes % element ||
-        (hasCondition && places[condition].bytes != 1))
-      return "a reduction does not fit its memory";
+  for (uint64_t index = 0; index < head.reductions.count; ++index)
+    if (const char *found = checkReduction(plan.getReductions()[index]))
+      return found;
+  uint64_t started = 0;
+  for (uint64_t index = 0; index < head.records.count; ++index) {
+    const mp_plan_record &record = plan.getRecords()[index];
+    if (!isReduction(record))
+      continue;
+    if (record.kernel >= head.reductions.count || record.num_places)
+      return "a start or wait is of no reduction";
+    if (record.kind == MP_RECORD_REDUCE_START && record.kernel != started++)
+      return "a reduction starts twice, or before another one";
+    if (record.kernel >= started)
+      return "a wait is before its start";
   }
   return nullptr;
 }
@@ -245,9 +270,7 @@ const char *Checker::checkRecord(const mp_plan_record &record) const {
   if (record.kind == MP_RECORD_COPY)
     return checkCopy(record);
   if (isReduction(record))
-    return record.kernel < head.reductions.count && !record.num_places
-               ? nullptr
-               : "a start or wait is of no reduction";
+    return nullptr;
   if (record.kind != MP_RECORD_FILL)
     return "a record is of no known kind";
   uint32_t bytes = record.value_bytes;

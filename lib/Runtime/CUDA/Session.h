@@ -8,9 +8,8 @@
 #ifndef MPOPT_LIB_RUNTIME_CUDA_SESSION_H
 #define MPOPT_LIB_RUNTIME_CUDA_SESSION_H
 
-#include "Array.h"
-#include "Device.h"
-#include "DeviceReductions.h"
+#include "Collectives/DeviceReductions.h"
+#include "LoadedPlan.h"
 
 namespace mp::runtime {
 
@@ -25,11 +24,8 @@ struct Piece {
 
 } // namespace mp::runtime
 
-/// A session without its plan. Objects that were not created are null.
-struct mp_session {
-  explicit mp_session(const mp_session_options &options)
-      : plan{static_cast<const mp_plan *>(options.plan)},
-        device(*options.driver), driver(*options.driver) {}
+struct mp_session : mp::runtime::LoadedPlan {
+  using LoadedPlan::LoadedPlan;
 
   int32_t create(const mp_session_options &options);
   void destroy();
@@ -41,32 +37,22 @@ struct mp_session {
 
   /// Waits until all queued work of the stream is done.
   int32_t synchronize(const char *what);
-  mp_device_address getAddress(const mp_plan_place &place);
 
-  mp::runtime::PlanView plan;
-  mp::runtime::Device device;
-  const mp_driver &driver;
-  void *stream = nullptr;
   mp::runtime::Array<mp::runtime::Piece> pieces;
   uint64_t pieceCount = 0;
   /// Indexed by reduction: its condition in this call. This is memory of the
   /// host, which is only allocated if there are ranks.
   void *conditions = nullptr;
-  /// Indexed by reduction: its buffer on the host, in `reducedMemory`.
+  /// Indexed by reduction: the buffer of its members on the host, one after the
+  /// other, in `reducedMemory`.
   mp::runtime::Array<void *> reduced;
   void *reducedMemory = nullptr;
   mp::runtime::DeviceReductions onDevices{*this};
-  mp_device_address arena = 0, control = 0;
-  /// 0 for an output that is written over an input.
-  mp::runtime::Array<mp_device_address> inputs, outputs, constants;
   mp::runtime::Array<bool> isSet;
   /// Indexed by input: true if an output is written over it. `hasNewStates` is
   /// true if one was set since the records that depend on it have run.
   mp::runtime::Array<bool> isState;
   bool hasNewStates = false;
-  mp::runtime::Array<void *> modules, functions;
-  /// The total size of the memory on the device, in bytes.
-  uint64_t bytes = 0;
   /// The upper half of the call's number, which hardly ever changes.
   uint32_t upper = 0;
   /// True if a call has been queued since the last wait.
@@ -92,12 +78,12 @@ private:
   int32_t takeHostMemory(void *&memory, uint64_t size);
   int32_t takeReducedMemory();
   int32_t reduce(const mp::runtime::Piece &piece);
-  template <typename Function>
-  int32_t fetch(const mp::runtime::Piece &piece, Function choose);
+  /// Queues a copy to the host.
+  int32_t fetch(const mp_plan_place &from, void *to, bool &isCopied);
   int32_t fetchConditions(const mp::runtime::Piece &piece);
   int32_t fetchReduced(const mp::runtime::Piece &piece);
-  int32_t reduceOnHost(const mp_collectives &ranks,
-                       const mp::runtime::Piece &piece);
+  int32_t startOnHost(const mp_collectives &ranks, uint32_t number);
+  int32_t waitOnHost(const mp_collectives &ranks, uint32_t number);
   int32_t add(const mp_plan_record &record,
               mp::runtime::Array<mp_device_address> &addresses,
               mp::runtime::Array<void *> &parameters);

@@ -116,18 +116,20 @@ int32_t mp_session::upload(const void *const *data) {
   return MP_OK;
 }
 
-mp_device_address mp_session::getAddress(const mp_plan_place &given) {
+mp_device_address LoadedPlan::getAddress(const mp_plan_place &given) const {
   mp_plan_place place = plan.resolve(given);
-  mp_device_address begins[] = {arena, inputs.get()[0], outputs.get()[0],
-                                constants.get()[0], control};
-  mp_device_address begin = begins[place.space];
-  if (place.space == MP_SPACE_INPUT)
-    begin = inputs[place.index];
-  else if (place.space == MP_SPACE_OUTPUT)
-    begin = outputs[place.index];
-  else if (place.space == MP_SPACE_CONSTANT)
-    begin = constants[place.index];
-  return begin + place.offset;
+  switch (place.space) {
+  case MP_SPACE_INPUT:
+    return inputs[place.index] + place.offset;
+  case MP_SPACE_OUTPUT:
+    return outputs[place.index] + place.offset;
+  case MP_SPACE_CONSTANT:
+    return constants[place.index] + place.offset;
+  case MP_SPACE_CONTROL:
+    return control + place.offset;
+  default:
+    return arena + place.offset;
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,11 +17,7 @@ namespace {
 struct DelayWaits : public impl::DelayWaitsBase<DelayWaits> {
   using DelayWaitsBase::DelayWaitsBase;
 
-  void runOnOperation() override {
-    delayWaits(getOperation());
-    if (together)
-      gatherReductions(getOperation());
-  }
+  void runOnOperation() override { delayWaits(getOperation(), together); }
 };
 } // namespace
 } // namespace mp

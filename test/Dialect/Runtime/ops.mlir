@@ -36,3 +36,16 @@ func.func @parallel(%count: index, %grain: index) {
   }
   return
 }
+
+// CHECK-LABEL: func.func @collectives
+// CHECK: runtime.collective_start %{{.*}}, %{{.*}} if %{{.*}} bucket 2 {kind = 1 : i32} : memref<4xf32>, memref<?xf32>
+// CHECK: runtime.collective_start %{{.*}} rows %{{.*}} : memref<2xi64>, bucket 3 : memref<4xf32>
+// CHECK: runtime.collective_wait %{{.*}}, %{{.*}} if %{{.*}} bucket 2 : memref<4xf32>, memref<?xf32>
+// CHECK: runtime.collective_wait %{{.*}} bucket 3 : memref<4xf32>
+func.func @collectives(%a: memref<4xf32>, %b: memref<?xf32>, %c: memref<4xf32>, %i: memref<2xi64>, %if: i1) {
+  runtime.collective_start %a, %b if %if bucket 2 {kind = 1 : i32} : memref<4xf32>, memref<?xf32>
+  runtime.collective_start %c rows %i : memref<2xi64>, bucket 3 : memref<4xf32>
+  runtime.collective_wait %a, %b if %if bucket 2 : memref<4xf32>, memref<?xf32>
+  runtime.collective_wait %c bucket 3 : memref<4xf32>
+  return
+}

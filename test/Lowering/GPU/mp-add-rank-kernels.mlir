@@ -1,8 +1,8 @@
 // RUN: mp-opt %s --split-input-file --mp-add-rank-kernels | FileCheck %s
 
 func.func @main(%a: memref<4xf32>) {
-  runtime.reduce_start %a bucket 0 of 1 : memref<4xf32>
-  runtime.reduce_wait %a bucket 0 : memref<4xf32>
+  runtime.collective_start %a bucket 0 : memref<4xf32>
+  runtime.collective_wait %a bucket 0 : memref<4xf32>
   return
 }
 gpu.module @kernels {

@@ -251,11 +251,11 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   // CHECK-NEXT: }
   // CHECK-NEXT: %[[YES:.*]] = memref.load %[[PLACE]][] : memref<i1>
   // CHECK: device.group "ranks" {
-  // CHECK-NEXT: runtime.reduce_start %{{.*}} if %[[YES]] bucket 0 of 1
-  // CHECK-NEXT: runtime.reduce_wait %{{.*}} if %{{.*}} bucket 0
+  // CHECK-NEXT: runtime.collective_start %{{.*}} if %[[YES]] bucket 0
+  // CHECK-NEXT: runtime.collective_wait %{{.*}} if %{{.*}} bucket 0
   // CHECK-NEXT: }
-  runtime.reduce_start %x if %not bucket 0 of 1 : memref<4096xf32>
-  runtime.reduce_wait %x if %not bucket 0 : memref<4096xf32>
+  runtime.collective_start %x if %not bucket 0 : memref<4096xf32>
+  runtime.collective_wait %x if %not bucket 0 : memref<4096xf32>
   // A small group does not join it.
   // CHECK: device.group "block" {
   // CHECK-NEXT: memref.store

@@ -347,7 +347,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
     }
   }
   device.group "ranks" {
-    runtime.reduce_start %g bucket 0 of 1 : memref<64xf32>
+    runtime.collective_start %g bucket 0 : memref<64xf32>
   }
   device.group "map" {
     linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : memref<4096xf32>) outs(%z : memref<4096xf32>) {
@@ -356,7 +356,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
     }
   }
   device.group "ranks" {
-    runtime.reduce_wait %g bucket 0 : memref<64xf32>
+    runtime.collective_wait %g bucket 0 : memref<64xf32>
   }
   return %ok : i32
 }

@@ -12,15 +12,14 @@
 
 namespace mp {
 
-/// Moves each `runtime.reduce_wait` down to the first op that touches its
-/// memory: the computation in between overlaps with communication. Runs before
-/// memory is freed and planned.
-void delayWaits(mlir::func::FuncOp function);
-
-/// For devices, to be called after that: the members of a bucket are handed
-/// over together, where the last one is ready, with all their rows; and waits
-/// for reductions that have started follow the first one.
-void gatherReductions(mlir::func::FuncOp function);
+/// Moves each `runtime.collective_wait` down to the first op that touches its
+/// memory: the computation in between overlaps with communication. The starts
+/// of a bucket that are of one kind, and their waits, are joined: one
+/// collective starts where the last member is ready, and is awaited where the
+/// first is needed. Members with rows are on their own. With `together`, for
+/// devices, no member has rows, and waits for collectives that have started
+/// follow the first one. Runs before memory is freed and planned.
+void delayWaits(mlir::func::FuncOp function, bool together);
 
 } // namespace mp
 

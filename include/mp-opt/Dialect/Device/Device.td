@@ -57,7 +57,7 @@ def Device_GroupOp : Device_Op<"group", [SingleBlock, NoTerminator,
       that come from data; each thread owns some of these elements or rows, and
       goes through all indices;
     * `parts`: independent groups, each of which has its own blocks;
-    * `ranks`: `runtime.reduce_start` and `runtime.reduce_wait`, which are not
+    * `ranks`: `runtime.collective_start` and `runtime.collective_wait`, which are not
       a kernel; the host executes them between launches.
 
     ```mlir

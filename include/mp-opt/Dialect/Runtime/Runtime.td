@@ -233,57 +233,58 @@ def Runtime_AllReduceOp
   let summary = "combines the values of all ranks into one";
   let description = [{
     This is `mp.all_reduce` on tensors. Bufferization turns it into a
-    `runtime.reduce_start` and a `runtime.reduce_wait` on the same memory.
-    `kind` is an mp_operation of Runtime/Runtime.h, and `rows` is a vector of
-    int64.
+    `runtime.collective_start` and a `runtime.collective_wait` on the same
+    memory, and mp-delay-waits joins those of a bucket. `kind` is an
+    mp_operation of Runtime/Runtime.h, and `rows` is a vector of int64.
 
-    `%1 = runtime.all_reduce %0 bucket 0 of 3 : tensor<8xf32>`
+    `%1 = runtime.all_reduce %0 bucket 0 : tensor<8xf32>`
   }];
   let arguments = (ins AnyRankedTensor:$value, Optional<I1>:$condition,
-                       Optional<AnyRankedTensor>:$rows,
-                       I64Attr:$bucket, I64Attr:$members,
+                       Optional<AnyRankedTensor>:$rows, I64Attr:$bucket,
                        DefaultValuedAttr<I32Attr, "0">:$kind);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $value (`if` $condition^)? (`rows` $rows^ `:` type($rows) `,`)?
-    `bucket` $bucket `of` $members attr-dict `:` type($result)
+    `bucket` $bucket attr-dict `:` type($result)
   }];
 }
 
-def Runtime_ReduceStartOp
-    : Runtime_Op<"reduce_start", [AttrSizedOperandSegments]> {
-  let summary = "submits memory to the collective operation of a bucket";
+def Runtime_CollectiveStartOp
+    : Runtime_Op<"collective_start", [AttrSizedOperandSegments]> {
+  let summary = "starts a collective operation on memory";
   let description = [{
-    The operation starts when all members of the bucket have been submitted, and
-    runs while the model continues. It replaces floats by their mean over the
-    ranks, or by the result of another `kind` (an mp_operation of
-    Runtime/Runtime.h); a byte becomes zero if it is zero on any rank. Until the
-    wait, no other op may read or write the memory, which is a contiguous vector
-    of elements. If `condition` is false, neither this op nor the wait does
-    anything. `rows` are read immediately.
+    The operation runs while the model continues. It replaces floats by their
+    mean over the ranks, or by the result of another `kind` (an mp_operation of
+    Runtime/Runtime.h); a byte becomes zero if it is zero on any rank. All
+    members have the same type of elements, and each is a contiguous vector of
+    them. Until the wait, no other op may read or write the memory. If
+    `condition` is false, neither this op nor the wait does anything. `rows` are
+    those of the only member, and are read immediately. After mp-delay-waits,
+    each collective has a bucket of its own.
 
-    `runtime.reduce_start %m bucket 0 of 3 : memref<8xf32>`
+    `runtime.collective_start %a, %b bucket 0 : memref<8xf32>, memref<4xf32>`
   }];
-  let arguments = (ins Arg<AnyMemRef, "", [MemRead, MemWrite]>:$memory,
+  let arguments = (ins Arg<Variadic<AnyMemRef>, "", [MemRead, MemWrite]>:$members,
                        Optional<I1>:$condition,
                        Arg<Optional<AnyMemRef>, "", [MemRead]>:$rows,
-                       I64Attr:$bucket, I64Attr:$members,
-                       DefaultValuedAttr<I32Attr, "0">:$kind);
+                       I64Attr:$bucket, DefaultValuedAttr<I32Attr, "0">:$kind);
   let assemblyFormat = [{
-    $memory (`if` $condition^)? (`rows` $rows^ `:` type($rows) `,`)?
-    `bucket` $bucket `of` $members attr-dict `:` type($memory)
+    $members (`if` $condition^)? (`rows` $rows^ `:` type($rows) `,`)?
+    `bucket` $bucket attr-dict `:` type($members)
   }];
+  let hasVerifier = 1;
 }
 
-def Runtime_ReduceWaitOp : Runtime_Op<"reduce_wait"> {
-  let summary = "waits until the operation of a bucket is done";
+def Runtime_CollectiveWaitOp
+    : Runtime_Op<"collective_wait", [AttrSizedOperandSegments]> {
+  let summary = "waits until the collective operation of a bucket is done";
   let description = [{
-    `runtime.reduce_wait %m bucket 0 : memref<8xf32>`
+    `runtime.collective_wait %a, %b bucket 0 : memref<8xf32>, memref<4xf32>`
   }];
-  let arguments = (ins Arg<AnyMemRef, "", [MemRead, MemWrite]>:$memory,
+  let arguments = (ins Arg<Variadic<AnyMemRef>, "", [MemRead, MemWrite]>:$members,
                        Optional<I1>:$condition, I64Attr:$bucket);
   let assemblyFormat = [{
-    $memory (`if` $condition^)? `bucket` $bucket attr-dict `:` type($memory)
+    $members (`if` $condition^)? `bucket` $bucket attr-dict `:` type($members)
   }];
 }
 

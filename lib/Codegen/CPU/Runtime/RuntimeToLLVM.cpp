@@ -209,19 +209,32 @@ struct LowerTimestamp : public RuntimePattern<runtime::TimestampOp> {
   }
 };
 
-/// Passes the memory, and the number of its type in ONNX.
-struct LowerReduceStart : public RuntimePattern<runtime::ReduceStartOp> {
+/// Passes each member's memory, and the number of its type in ONNX.
+struct LowerCollectiveStart
+    : public RuntimePattern<runtime::CollectiveStartOp> {
   using RuntimePattern::RuntimePattern;
 
-  LogicalResult matchAndRewrite(runtime::ReduceStartOp op, OpAdaptor adaptor,
+  LogicalResult matchAndRewrite(runtime::CollectiveStartOp op,
+                                OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
+    for (Type type : op.getMembers().getTypes()) {
+      Type element = cast<MemRefType>(type).getElementType();
+      if (!cast<MemRefType>(type).getLayout().isIdentity() ||
+          !(element.isF32() || element.isF64() || element.isInteger(8)))
+        return b.notifyMatchFailure(op, "no line of floats or flags");
+    }
+    for (auto [member, memory] :
+         llvm::zip(op.getMembers(), adaptor.getMembers()))
+      start(op, adaptor, cast<MemRefType>(member.getType()), memory, b);
+    b.eraseOp(op);
+    return success();
+  }
+
+private:
+  void start(runtime::CollectiveStartOp op, OpAdaptor adaptor, MemRefType type,
+             Value member, ConversionPatternRewriter &b) const {
     Location loc = op.getLoc();
-    auto type = cast<MemRefType>(op.getMemory().getType());
-    Type element = type.getElementType();
-    if (!type.getLayout().isIdentity() ||
-        !(element.isF32() || element.isF64() || element.isInteger(8)))
-      return b.notifyMatchFailure(op, "no line of floats or flags");
-    MemRefDescriptor memory(adaptor.getMemory());
+    MemRefDescriptor memory(member);
     Value count = countElements(b, loc, type, memory);
     Value rows = LLVM::ZeroOp::create(b, loc, pointer(op));
     Value numRows = wide(b, loc, 0), size = wide(b, loc, 0);
@@ -232,6 +245,7 @@ struct LowerReduceStart : public RuntimePattern<runtime::ReduceStartOp> {
                               indices);
       size = memory.size(b, loc, 0);
     }
+    Type element = type.getElementType();
     int32_t number = element.isF32()   ? MP_FLOAT
                      : element.isF64() ? MP_DOUBLE
                                        : MP_BOOL;
@@ -239,14 +253,11 @@ struct LowerReduceStart : public RuntimePattern<runtime::ReduceStartOp> {
     call(b, op, "mp_reduce_start",
          {getCondition(b, op, adaptor.getCondition()),
           integer(b, loc, i32, op.getBucket()),
-          integer(b, loc, i32, op.getMembers()),
+          integer(b, loc, i32, op.getMembers().size()),
           integer(b, loc, i32, op.getKind()), integer(b, loc, i32, number),
           memory.alignedPtr(b, loc), count, rows, numRows, size});
-    b.eraseOp(op);
-    return success();
   }
 
-private:
   Value countElements(ConversionPatternRewriter &b, Location loc,
                       MemRefType type, MemRefDescriptor &memory) const {
     Value count = wide(b, loc, 1);
@@ -259,10 +270,10 @@ private:
   }
 };
 
-struct LowerReduceWait : public RuntimePattern<runtime::ReduceWaitOp> {
+struct LowerCollectiveWait : public RuntimePattern<runtime::CollectiveWaitOp> {
   using RuntimePattern::RuntimePattern;
 
-  LogicalResult matchAndRewrite(runtime::ReduceWaitOp op, OpAdaptor adaptor,
+  LogicalResult matchAndRewrite(runtime::CollectiveWaitOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     call(b, op, "mp_reduce_wait",
          {getCondition(b, op, adaptor.getCondition()),
@@ -449,8 +460,8 @@ void populateRuntimeToLLVMPatterns(const LLVMTypeConverter &converter,
   auto symbols = std::make_shared<MadeSymbols>();
   patterns.add<LowerAlloc, LowerCacheInsert, LowerCacheLookup, LowerCheckInputs,
                LowerConstant, LowerDealloc, LowerDraw, LowerFail, LowerInput,
-               LowerInputSize, LowerLaunch, LowerOutput, LowerReduceStart,
-               LowerReduceWait, LowerTimestamp>(converter, symbols);
+               LowerInputSize, LowerLaunch, LowerOutput, LowerCollectiveStart,
+               LowerCollectiveWait, LowerTimestamp>(converter, symbols);
   populateScratchToLLVMPatterns(converter, patterns);
 }
 

@@ -1,4 +1,4 @@
-//===- DeviceReductionsStart.cpp - Forms fused collectives ----------------===//
+//===- DeviceReductionsStart.cpp - Prepares reductions on devices ---------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,8 +7,7 @@
 
 #include "DeviceReductions.h"
 
-#include "../CPU/LastError.h"
-#include "Session.h"
+#include "../../CPU/LastError.h"
 
 #include <cstdio>
 #include <cstring>
@@ -33,114 +32,30 @@ WireType getWireType(int32_t type) {
 // Fused collectives
 //===----------------------------------------------------------------------===//
 
-/// Puts a reduction into a fused collective that begins at a record.
-int32_t DeviceReductions::add(uint64_t trigger, uint32_t number) {
-  const PlanView &plan = session.plan;
-  const mp_plan_reduction *reductions = plan.getReductions();
-  const mp_plan_reduction &one = reductions[number];
-  auto hasSameCondition = [&](const mp_plan_reduction &other) {
-    if (one.condition == -1 || other.condition == -1)
-      return one.condition == other.condition;
-    const mp_plan_place *places = plan.getPlaces();
-    return session.getAddress(places[one.condition]) ==
-           session.getAddress(places[other.condition]);
-  };
-  isOpen[number] = false;
-  // Collectives of the same record are the last ones.
-  for (uint64_t index = count;
-       index-- > 0 && collectives[index].trigger == trigger;) {
-    const FusedCollective &fused = collectives[index];
-    const mp_plan_reduction &first = reductions[fused.first];
-    if (first.bucket != one.bucket || first.operation != one.operation ||
-        first.type != one.type || !hasSameCondition(first))
-      continue;
-    collectiveOf[number] = static_cast<uint32_t>(index + 1);
-    return MP_OK;
-  }
-  FusedCollective &fused = collectives[count++];
-  collectiveOf[number] = static_cast<uint32_t>(count);
-  fused.operation = one.operation;
-  fused.elementType = fused.wireType = getWireType(one.type);
-  bool isGradient = one.operation == MP_MEAN || one.operation == MP_SCATTER;
-  if (fused.elementType == WireType::F32 &&
-      (one.operation == MP_GATHER_BF16 || (isGradient && ranks->is_wire_bf16)))
-    fused.wireType = WireType::BF16;
-  fused.trigger = trigger;
-  fused.first = number;
-  void **events[] = {&fused.ready, &fused.needed, &fused.resumed, &fused.begun,
-                     &fused.done};
-  for (void **event : events)
-    if (int32_t code =
-            check(session.driver.cuEventCreate(event, MP_CUDA_EVENT_DEFAULT),
-                  "cuEventCreate"))
-      return code;
-  return MP_OK;
-}
-
-int32_t DeviceReductions::addCollectives(uint64_t trigger, int32_t bucket) {
-  for (uint32_t index = 0; index < session.plan.head->reductions.count; ++index)
-    if (isOpen[index] && session.plan.getReductions()[index].bucket == bucket)
-      if (int32_t code = add(trigger, index))
-        return code;
-  return MP_OK;
-}
-
-/// A bucket begins when all of its members are ready, or without the rest if
-/// one of them is waited for.
-int32_t DeviceReductions::fuseReductions() {
-  const PlanView &plan = session.plan;
-  uint64_t total = plan.head->reductions.count;
-  Array<int32_t> startedOf;
-  if (!collectives.resize(total) || !collectiveOf.resize(total) ||
-      !isOpen.resize(total) || !started.resize(total) || !times.resize(total) ||
-      !startedOf.resize(total))
+int32_t DeviceReductions::makeCollectives() {
+  uint64_t total = loaded.plan.head->reductions.count;
+  if (!collectives.resize(total) || !started.resize(total) ||
+      !times.resize(total))
     return refuseWith(MP_OUT_OF_MEMORY, "out of memory");
-  for (uint64_t index = 0; index < plan.head->records.count; ++index) {
-    const mp_plan_record &record = plan.getRecords()[index];
-    if (!isReduction(record))
-      continue;
-    const mp_plan_reduction &one = plan.getReductions()[record.kernel];
-    bool isDue = record.kind == MP_RECORD_REDUCE_WAIT;
-    if (!isDue) {
-      if (isOpen[record.kernel] || collectiveOf[record.kernel])
-        return refuseWith(MP_BAD_PLAN,
-                          "the plan of the model: a reduction starts twice");
-      isOpen[record.kernel] = true;
-      // Counts are stored at the first reduction of the bucket.
-      uint64_t first = 0;
-      while (plan.getReductions()[first].bucket != one.bucket)
-        ++first;
-      isDue = ++startedOf[first] % one.members == 0;
-    }
-    if (isDue)
-      if (int32_t code = addCollectives(index, one.bucket))
+  while (count < total) {
+    FusedCollective &fused = collectives[count++];
+    const mp_plan_reduction &reduction = getReduction(fused);
+    fused.operation = reduction.operation;
+    fused.elementType = fused.wireType = getWireType(reduction.type);
+    bool isGradient =
+        fused.operation == MP_MEAN || fused.operation == MP_SCATTER;
+    if (fused.elementType == WireType::F32 &&
+        (fused.operation == MP_GATHER_BF16 ||
+         (isGradient && ranks->is_wire_bf16)))
+      fused.wireType = WireType::BF16;
+    void **events[] = {&fused.ready, &fused.needed, &fused.resumed,
+                       &fused.begun, &fused.done};
+    for (void **event : events)
+      if (int32_t code =
+              check(loaded.driver.cuEventCreate(event, MP_CUDA_EVENT_DEFAULT),
+                    "cuEventCreate"))
         return code;
   }
-  return listMembers();
-}
-
-int32_t DeviceReductions::listMembers() {
-  const PlanView &plan = session.plan;
-  uint64_t total = plan.head->reductions.count;
-  if (!members.resize(total))
-    return refuseWith(MP_OUT_OF_MEMORY, "out of memory");
-  // Count the members of each collective, then compute where they begin.
-  for (uint64_t index = 0; index < total; ++index)
-    if (uint32_t number = collectiveOf[index])
-      ++collectives[number - 1].end;
-  uint64_t begin = 0;
-  for (uint64_t number = 0; number < count; ++number) {
-    FusedCollective &fused = collectives[number];
-    fused.begin = begin;
-    begin += fused.end;
-    fused.end = fused.begin;
-  }
-  for (uint32_t index = 0; index < total; ++index)
-    if (uint32_t number = collectiveOf[index]) {
-      FusedCollective &fused = collectives[number - 1];
-      members[fused.end++] = index;
-      fused.bytes += plan.getPlaces()[plan.getReductions()[index].memory].bytes;
-    }
   return MP_OK;
 }
 
@@ -153,22 +68,21 @@ int32_t DeviceReductions::listMembers() {
 template <typename Function>
 void DeviceReductions::forSegments(const FusedCollective &fused,
                                    Function visit) {
-  const PlanView &plan = session.plan;
+  const mp_plan_reduction &reduction = getReduction(fused);
   uint64_t bytes = getBytes(fused.elementType);
   auto numRanks = static_cast<uint64_t>(ranks->size);
   bool hasRanges = isOfRanges(fused.operation);
   for (uint64_t rank = 0; rank < (hasRanges ? numRanks : 1); ++rank) {
     uint64_t place = rank * fused.shardSize;
-    for (uint64_t index = fused.begin; index < fused.end; ++index) {
-      const mp_plan_place &memory =
-          plan.getPlaces()[plan.getReductions()[members[index]].memory];
+    for (uint32_t index = 0; index < reduction.num_members; ++index) {
+      const mp_plan_place &memory = loaded.plan.getMembers(reduction)[index];
       uint64_t first = 0, last = memory.bytes / bytes, size = last;
       if (hasRanges) {
         first = rank * size / numRanks;
         last = (rank + 1) * size / numRanks;
       }
       if (first != last)
-        visit(rank, session.getAddress(memory) + first * bytes, last - first,
+        visit(rank, loaded.getAddress(memory) + first * bytes, last - first,
               place);
       place += last - first;
     }
@@ -238,13 +152,13 @@ int32_t DeviceReductions::findKernel(RankLaunch &launch, const char *work,
   std::snprintf(name, sizeof(name), "mp_%s_%s_%s", work,
                 wireTypeNames[static_cast<int>(from)],
                 wireTypeNames[static_cast<int>(to)]);
-  const PlanView &plan = session.plan;
+  const PlanView &plan = loaded.plan;
   for (uint64_t index = 0; index < plan.head->kernels.count; ++index) {
     const mp_plan_kernel &kernel = plan.getKernels()[index];
     if (std::strcmp(plan.getText(kernel.name), name) ||
         kernel.parameters != 1 || kernel.threads != MP_RANK_THREADS)
       continue;
-    launch.function = session.functions[index];
+    launch.function = loaded.functions[index];
     return MP_OK;
   }
   return refuseWith(MP_BAD_PLAN, "the plan of the model: it has no kernel %s",
@@ -253,9 +167,9 @@ int32_t DeviceReductions::findKernel(RankLaunch &launch, const char *work,
 
 int32_t DeviceReductions::allocate(mp_device_address &address, uint64_t bytes,
                                    const char *what) {
-  int32_t error = session.driver.cuMemAlloc_v2(&address, bytes ? bytes : 1);
+  int32_t error = loaded.driver.cuMemAlloc_v2(&address, bytes ? bytes : 1);
   if (!error) {
-    session.bytes += bytes;
+    loaded.bytes += bytes;
     ownBytes += bytes;
     return MP_OK;
   }
@@ -263,7 +177,7 @@ int32_t DeviceReductions::allocate(mp_device_address &address, uint64_t bytes,
   char text[120];
   std::snprintf(text, sizeof(text), "%llu bytes for %s",
                 static_cast<unsigned long long>(bytes), what);
-  return session.device.fail(error, "cuMemAlloc", text);
+  return loaded.device.fail(error, "cuMemAlloc", text);
 }
 
 /// Sets the size of a rank's shard: the longest one for ranges, else an equal
@@ -324,18 +238,18 @@ int32_t DeviceReductions::makeTables() {
     begin = write(collectives[index], written.get(), begin);
   if (!bytes)
     return MP_OK;
-  if (int32_t code = check(session.driver.cuMemcpyHtoDAsync_v2(
+  if (int32_t code = check(loaded.driver.cuMemcpyHtoDAsync_v2(
                                tables, written.get(), bytes, stream),
                            "cuMemcpyHtoDAsync"))
     return code;
-  return check(session.driver.cuStreamSynchronize(stream),
+  return check(loaded.driver.cuStreamSynchronize(stream),
                "cuStreamSynchronize");
 }
 
 int32_t DeviceReductions::prepare(const mp_device_ranks *given) {
-  const mp_driver &driver = session.driver;
+  const mp_driver &driver = loaded.driver;
   // Memory must not be freed or allocated while work is queued.
-  if (int32_t code = check(driver.cuStreamSynchronize(session.stream),
+  if (int32_t code = check(driver.cuStreamSynchronize(loaded.stream),
                            "cuStreamSynchronize"))
     return code;
   destroy();
@@ -349,7 +263,7 @@ int32_t DeviceReductions::prepare(const mp_device_ranks *given) {
     code = check(driver.cuEventCreate(&beginning, MP_CUDA_EVENT_DEFAULT),
                  "cuEventCreate");
   if (!code)
-    code = fuseReductions();
+    code = makeCollectives();
   if (!code)
     code = makeTables();
   // Frees what has been created before the failure.
@@ -359,7 +273,7 @@ int32_t DeviceReductions::prepare(const mp_device_ranks *given) {
 }
 
 void DeviceReductions::destroy() {
-  const mp_driver &driver = session.driver;
+  const mp_driver &driver = loaded.driver;
   if (stream)
     driver.cuStreamSynchronize(stream);
   mp_device_address *addresses[] = {&packed, &received, &tables};
@@ -368,7 +282,7 @@ void DeviceReductions::destroy() {
       driver.cuMemFree_v2(*address);
     *address = 0;
   }
-  session.bytes -= ownBytes;
+  loaded.bytes -= ownBytes;
   ownBytes = 0;
   for (uint64_t index = 0; index < count; ++index) {
     const FusedCollective &one = collectives[index];

@@ -1,16 +1,19 @@
-//===- DeviceProgram.cpp - A model on a device ----------------------------===//
+//===- CUDABackend.cpp - Programs on devices ------------------------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "DeviceProgram.h"
+#include "Backends.h"
+#include "LinkedCode.h"
 
 #include "mp-opt/Emulation/EmulatedCode.h"
+#include "mp-opt/Emulation/EmulatedDriver.h"
 #include "mp-opt/Execution/DeviceFailure.h"
-#include "mp-opt/Execution/DevicePlan.h"
 #include "mp-opt/Runtime/CompiledCode.h"
+#include "mp-opt/Runtime/Device.h"
+#include "mp-opt/Runtime/PlanView.h"
 
 #include <cstring>
 
@@ -33,13 +36,71 @@ static llvm::Error check(int32_t code) {
   return llvm::createStringError(mp_last_error());
 }
 
+namespace {
+/// A session of a plan. States are on the device; the caller's tensors have the
+/// values from when they were given or fetched.
+class CUDABackend : public Backend {
+public:
+  explicit CUDABackend(const ModelInterface &interface)
+      : interface(interface) {}
+  ~CUDABackend() override { mp_session_destroy(session); }
+
+  llvm::Error load(ProgramCode &code, int deviceNumber) override;
+  int64_t getArenaBytes() const override { return arenaBytes; }
+  llvm::Error run(llvm::ArrayRef<Tensor> given, int64_t call,
+                  llvm::SmallVectorImpl<Tensor> &results) override;
+
+  const mp_driver *getDriver() const override { return driver; }
+  int getDeviceNumber() const override { return number; }
+
+  bool hasStatesApart() const override { return true; }
+  llvm::Error fetchStates() override;
+  void watchState(unsigned input) override {
+    inputs[input].isWatched = inputs[input].isWritten;
+  }
+  void keepInput(unsigned input) override { inputs[input].isKept = true; }
+  void changeInput(unsigned input) override { inputs[input].tensor = Tensor(); }
+
+private:
+  struct Input {
+    /// True for a state, i.e. an output is written over it.
+    bool isWritten = false;
+    bool isWatched = false;
+    /// True if it is copied only when the tensor changes.
+    bool isKept = false;
+    /// The tensor that was copied to the device. The elements of a state may be
+    /// outdated.
+    Tensor tensor;
+  };
+
+  llvm::Error loadKernels(ProgramCode &code);
+  llvm::Error setInputs(llvm::ArrayRef<Tensor> given);
+  llvm::Error getOutputs(llvm::SmallVectorImpl<Tensor> &results);
+  llvm::Error getState(unsigned input);
+  /// Waits for queued work, even after an error: the work uses the tensors.
+  llvm::Error finish(llvm::Error error);
+
+  const ModelInterface &interface;
+  /// The packed plan, aligned to 8 bytes.
+  std::vector<uint64_t> plan;
+  int64_t arenaBytes = 0;
+  LinkedCode kernels;
+  mp_emulated_image image = {};
+  const mp_driver *driver = nullptr;
+  int number = 0;
+  mp_session *session = nullptr;
+  std::vector<Input> inputs;
+  /// Indexed by output: the state that it is written over, or -1.
+  std::vector<int64_t> written;
+  bool isFetched = true;
+};
+} // namespace
+
 //===----------------------------------------------------------------------===//
 // Loading
 //===----------------------------------------------------------------------===//
 
-DeviceProgram::~DeviceProgram() { mp_session_destroy(session); }
-
-llvm::Error DeviceProgram::loadKernels(ProgramCode &code) {
+llvm::Error CUDABackend::loadKernels(ProgramCode &code) {
   LinkedCode::Symbols symbols;
 #define MP_EMULATED_FUNCTION(NAME)                                             \
   symbols.emplace_back(#NAME, reinterpret_cast<const void *>(&NAME));
@@ -62,31 +123,30 @@ llvm::Error DeviceProgram::loadKernels(ProgramCode &code) {
   return llvm::Error::success();
 }
 
-llvm::Error DeviceProgram::load(ProgramCode &code, int deviceNumber) {
-  llvm::Expected<DevicePlan> unpacked = DevicePlan::unpack(code.plan);
-  if (!unpacked)
-    return unpacked.takeError();
-  const ModelInterface &interface = code.interface;
-  if (unpacked->inputs.size() != interface.inputs.size() ||
-      unpacked->outputs.size() != interface.outputs.size() ||
-      unpacked->constants.size() != interface.constants.size())
-    return llvm::createStringError("the plan is of another model");
-  arenaBytes = unpacked->arenaBytes;
-  inputs.resize(unpacked->inputs.size());
-  for (const DevicePlan::Buffer &output : unpacked->outputs) {
-    written.push_back(output.state);
-    if (output.state >= 0)
-      inputs[output.state].isWritten = true;
-  }
-  plan.resize(code.plan.size() / sizeof(uint64_t));
+llvm::Error CUDABackend::load(ProgramCode &code, int deviceNumber) {
+  plan.resize(llvm::divideCeil(code.plan.size(), sizeof(uint64_t)));
   std::memcpy(plan.data(), code.plan.data(), code.plan.size());
+  if (const char *wrong = mp_check_plan(plan.data(), code.plan.size()))
+    return llvm::createStringError("a plan for a device: " +
+                                   llvm::Twine(wrong));
+  runtime::PlanView view{reinterpret_cast<const mp_plan *>(plan.data())};
+  if (view.head->inputs.count != interface.inputs.size() ||
+      view.head->outputs.count != interface.outputs.size() ||
+      view.head->constants.count != interface.constants.size())
+    return llvm::createStringError("the plan is of another model");
+  arenaBytes = int64_t(view.head->arena_bytes);
+  inputs.resize(interface.inputs.size());
+  for (size_t index = 0; index < interface.outputs.size(); ++index) {
+    written.push_back(view.getOutputs()[index].state);
+    if (written.back() >= 0)
+      inputs[written.back()].isWritten = true;
+  }
   mp_session_options options = {};
   options.plan = plan.data();
   options.plan_bytes = code.plan.size();
   std::vector<const void *> constants;
-  for (auto [constant, buffer] :
-       llvm::zip(interface.constants, unpacked->constants)) {
-    if (constant.getNumBytes() != buffer.bytes)
+  for (auto [index, constant] : llvm::enumerate(interface.constants)) {
+    if (constant.getNumBytes() != view.getConstants()[index].bytes)
       return llvm::createStringError("the plan is of another model");
     constants.push_back(constant.getData());
   }
@@ -113,17 +173,7 @@ llvm::Error DeviceProgram::load(ProgramCode &code, int deviceNumber) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-void DeviceProgram::watchState(unsigned input) {
-  inputs[input].isWatched = inputs[input].isWritten;
-}
-
-void DeviceProgram::keepInput(unsigned input) { inputs[input].isKept = true; }
-
-void DeviceProgram::changeInput(unsigned input) {
-  inputs[input].tensor = Tensor();
-}
-
-llvm::Error DeviceProgram::setInputs(llvm::ArrayRef<Tensor> given) {
+llvm::Error CUDABackend::setInputs(llvm::ArrayRef<Tensor> given) {
   for (auto [index, tensor] : llvm::enumerate(given)) {
     Input &input = inputs[index];
     bool stays = input.isWritten || input.isKept;
@@ -140,12 +190,11 @@ llvm::Error DeviceProgram::setInputs(llvm::ArrayRef<Tensor> given) {
   return llvm::Error::success();
 }
 
-llvm::Error DeviceProgram::getState(unsigned input) {
+llvm::Error CUDABackend::getState(unsigned input) {
   return check(mp_session_get(session, input, inputs[input].tensor.getData()));
 }
 
-llvm::Error DeviceProgram::getOutputs(const ModelInterface &interface,
-                                      llvm::SmallVectorImpl<Tensor> &results) {
+llvm::Error CUDABackend::getOutputs(llvm::SmallVectorImpl<Tensor> &results) {
   for (auto [index, output] : llvm::enumerate(interface.outputs)) {
     if (written[index] >= 0) {
       results.push_back(inputs[written[index]].tensor);
@@ -166,44 +215,44 @@ llvm::Error DeviceProgram::getOutputs(const ModelInterface &interface,
   return llvm::Error::success();
 }
 
-llvm::Error DeviceProgram::run(llvm::ArrayRef<Tensor> given, int64_t number,
-                               const ModelInterface &interface,
-                               llvm::SmallVectorImpl<Tensor> &results) {
+llvm::Error CUDABackend::finish(llvm::Error error) {
+  llvm::Error failed = check(mp_session_wait(session));
+  if (!error)
+    return failed;
+  llvm::consumeError(std::move(failed));
+  return error;
+}
+
+llvm::Error CUDABackend::run(llvm::ArrayRef<Tensor> given, int64_t call,
+                             llvm::SmallVectorImpl<Tensor> &results) {
   llvm::SmallVector<Tensor> made;
   llvm::Error error = setInputs(given);
   if (!error)
-    error = check(mp_session_run(session, number));
+    error = check(mp_session_run(session, call));
   isFetched = false;
   if (!error)
-    error = getOutputs(interface, made);
-  // Wait even after an error, since queued calls use the tensors.
-  llvm::Error failed = check(mp_session_wait(session));
-  if (error) {
-    llvm::consumeError(std::move(failed));
-    return error;
-  }
-  if (failed)
+    error = getOutputs(made);
+  if (llvm::Error failed = finish(std::move(error)))
     return failed;
   results.assign(made.begin(), made.end());
   return llvm::Error::success();
 }
 
-llvm::Error DeviceProgram::fetchStates() {
+llvm::Error CUDABackend::fetchStates() {
   if (isFetched)
     return llvm::Error::success();
   llvm::Error error = llvm::Error::success();
   for (auto [index, input] : llvm::enumerate(inputs))
     if (input.isWritten && input.tensor.getData() && !error)
       error = getState(index);
-  llvm::Error failed = check(mp_session_wait(session));
-  if (error) {
-    llvm::consumeError(std::move(failed));
-    return error;
-  }
-  if (failed)
+  if (llvm::Error failed = finish(std::move(error)))
     return failed;
   isFetched = true;
   return llvm::Error::success();
+}
+
+std::unique_ptr<Backend> createCUDABackend(const ModelInterface &interface) {
+  return std::make_unique<CUDABackend>(interface);
 }
 
 } // namespace mp

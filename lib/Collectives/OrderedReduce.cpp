@@ -1,4 +1,4 @@
-//===- OrderedMean.cpp - Means whose bits are known -----------------------===//
+//===- OrderedReduce.cpp - Reductions whose bits are known ----------------===//
 //
 // Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,8 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OrderedMean.h"
+#include "OrderedReduce.h"
 
+#include "mp-opt/Runtime/Runtime.h"
 #include "mp-opt/Support/Rounding.h"
 
 #include <algorithm>
@@ -218,51 +219,27 @@ static Error reduce(Communicator &ranks, SmallVector<Shard<T>> shards,
 }
 
 template <typename T>
-Error allReduceMean(Communicator &ranks, ArrayRef<Member<T>> bucket,
-                    bool isWireBF16, uint64_t &sent) {
-  return reduce(ranks, splitBucket(bucket, size_t(ranks.getSize())),
-                Operation(), isWireBF16, sent);
+Error orderedReduce(Communicator &ranks, ArrayRef<Member<T>> bucket,
+                    int32_t operation, bool isWireBF16, uint64_t &sent) {
+  auto numRanks = size_t(ranks.getSize());
+  Operation steps;
+  steps.scatters = operation != MP_GATHER && operation != MP_GATHER_BF16;
+  steps.gathers = operation != MP_SCATTER;
+  steps.divides = operation != MP_SUM;
+  bool isGradient = operation == MP_MEAN || operation == MP_SCATTER;
+  bool isRounded = operation == MP_GATHER_BF16 || (isGradient && isWireBF16);
+  // Ranks own ranges of members, or an equal share of the bucket.
+  bool hasRanges = !steps.scatters || !steps.gathers;
+  return reduce(ranks,
+                hasRanges ? splitMembers(bucket, numRanks)
+                          : splitBucket(bucket, numRanks),
+                steps, isRounded, sent);
 }
 
-template <typename T>
-Error allReduceSum(Communicator &ranks, ArrayRef<Member<T>> bucket,
-                   uint64_t &sent) {
-  Operation operation;
-  operation.divides = false;
-  return reduce(ranks, splitBucket(bucket, size_t(ranks.getSize())), operation,
-                /*isWireBF16=*/false, sent);
-}
-
-template <typename T>
-Error reduceScatter(Communicator &ranks, ArrayRef<Member<T>> bucket,
-                    bool isWireBF16, uint64_t &sent) {
-  Operation operation;
-  operation.gathers = false;
-  return reduce(ranks, splitMembers(bucket, size_t(ranks.getSize())), operation,
-                isWireBF16, sent);
-}
-
-template <typename T>
-Error allGather(Communicator &ranks, ArrayRef<Member<T>> bucket,
-                bool isWireBF16, uint64_t &sent) {
-  Operation operation;
-  operation.scatters = false;
-  return reduce(ranks, splitMembers(bucket, size_t(ranks.getSize())), operation,
-                isWireBF16, sent);
-}
-
-#define MPOPT_INSTANTIATE(T)                                                   \
-  template Error allReduceMean<T>(Communicator &, ArrayRef<Member<T>>, bool,   \
-                                  uint64_t &);                                 \
-  template Error allReduceSum<T>(Communicator &, ArrayRef<Member<T>>,          \
-                                 uint64_t &);                                  \
-  template Error reduceScatter<T>(Communicator &, ArrayRef<Member<T>>, bool,   \
-                                  uint64_t &);                                 \
-  template Error allGather<T>(Communicator &, ArrayRef<Member<T>>, bool,       \
-                              uint64_t &);
-MPOPT_INSTANTIATE(float)
-MPOPT_INSTANTIATE(double)
-#undef MPOPT_INSTANTIATE
+template Error orderedReduce<float>(Communicator &, ArrayRef<Member<float>>,
+                                    int32_t, bool, uint64_t &);
+template Error orderedReduce<double>(Communicator &, ArrayRef<Member<double>>,
+                                     int32_t, bool, uint64_t &);
 
 //===----------------------------------------------------------------------===//
 // Rows

@@ -5,23 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Members of a bucket that begin together and have the same operation and type
-// form a fused collective. A kernel packs their elements, one shard after the
-// other for each rank. Shards are exchanged (all-to-all), another kernel adds
-// up the received copies of the own shard, and the sums are gathered
-// (all-gather) and copied back. All of this uses a separate stream, which is
-// synchronized with the model's stream by events. Addresses and sizes never
-// change, so the kernels' parameters are made once.
+// Each reduction of the plan is a fused collective. A kernel packs the elements
+// of its members, one shard after the other for each rank. Shards are exchanged
+// (all-to-all), another kernel adds up the received copies of the own shard,
+// and the sums are gathered (all-gather) and copied back. All of this uses a
+// separate stream, which is synchronized with the model's stream by events.
+// Addresses and sizes never change, so the kernels' parameters are made once.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef MPOPT_LIB_RUNTIME_CUDA_DEVICEREDUCTIONS_H
 #define MPOPT_LIB_RUNTIME_CUDA_DEVICEREDUCTIONS_H
 
-#include "Array.h"
-#include "PlanView.h"
-
-#include "mp-opt/Runtime/Device.h"
+#include "../LoadedPlan.h"
 
 namespace mp::runtime {
 
@@ -47,15 +43,10 @@ struct RankLaunch {
   uint64_t longest = 0;
 };
 
+/// A reduction of the plan, with the same number.
 struct FusedCollective {
   int32_t operation = 0;
   WireType elementType = WireType::F32, wireType = WireType::F32;
-  /// The record that it begins at.
-  uint64_t trigger = 0;
-  /// The first of its members, which all have the same condition.
-  uint32_t first = 0;
-  /// The range of its members in `members`, and their size in bytes.
-  uint64_t begin = 0, end = 0, bytes = 0;
   /// The number of elements in one rank's shard, including padding.
   uint64_t shardSize = 0;
   RankLaunch pack, add, unpack;
@@ -71,7 +62,7 @@ const mp_device_ranks *getDeviceRanks();
 
 class DeviceReductions {
 public:
-  explicit DeviceReductions(mp_session &session) : session(session) {}
+  explicit DeviceReductions(LoadedPlan &loaded) : loaded(loaded) {}
 
   /// Makes all of it for the ranks that are set, of which there may be none.
   /// Waits for the stream.
@@ -83,19 +74,19 @@ public:
 
   /// Begins a call.
   int32_t begin();
-  /// Starts and awaits reductions at a record. `isActive` has the conditions of
-  /// reductions.
-  int32_t run(uint64_t record, const uint8_t *isActive);
+  /// Starts a reduction, and makes the model's stream wait for it.
+  int32_t start(uint32_t number);
+  int32_t waitFor(uint32_t number);
   /// Waits until all queued work of the model's stream is done.
   int32_t wait();
   /// Reports the times of the last call; called after `wait`.
   void tellTimes();
 
 private:
-  int32_t fuseReductions();
-  int32_t addCollectives(uint64_t trigger, int32_t bucket);
-  int32_t add(uint64_t trigger, uint32_t reduction);
-  int32_t listMembers();
+  int32_t makeCollectives();
+  const mp_plan_reduction &getReduction(const FusedCollective &fused) const {
+    return loaded.plan.getReductions()[&fused - &collectives[0]];
+  }
   void setShardSize(FusedCollective &fused);
   int32_t makeTables();
   int32_t findKernels(FusedCollective &fused);
@@ -111,8 +102,6 @@ private:
   uint64_t writeSegments(const FusedCollective &fused, RankLaunch &launch,
                          bool packs, uint8_t *memory, uint64_t begin);
 
-  int32_t start(FusedCollective &fused);
-  int32_t waitFor(FusedCollective &fused);
   int32_t runCollective(const FusedCollective &fused);
   int32_t launch(const RankLaunch &launch);
   int32_t check(int32_t error, const char *function);
@@ -122,28 +111,18 @@ private:
   /// The time from the begin of the call to an event.
   double getSeconds(void *event);
 
-  mp_session &session;
+  LoadedPlan &loaded;
   const mp_device_ranks *ranks = nullptr;
   void *stream = nullptr;
   /// The event at the begin of a call.
   void *beginning = nullptr;
-  /// Ordered by the records at which they begin.
   Array<FusedCollective> collectives;
   uint64_t count = 0;
-  /// Numbers of reductions; those of one fused collective are consecutive.
-  Array<uint32_t> members;
-  /// Within a call, the first collective that no record has reached yet.
-  uint64_t next = 0;
   /// The numbers of collectives that have started in the last call, of which
   /// `numDone` are known to be done.
   Array<uint32_t> started;
   uint64_t numStarted = 0, numDone = 0;
   Array<mp_reduction_time> times;
-  /// Indexed by reduction: 1 + the number of its collective.
-  Array<uint32_t> collectiveOf;
-  /// Only while collectives are fused, indexed by reduction: true if it has
-  /// started and is not in a collective yet.
-  Array<bool> isOpen;
   /// The buffers for sent and gathered elements, and for received ones.
   mp_device_address packed = 0, received = 0, tables = 0;
   /// The host's copy of the tables; it must live until its transfer is done.

@@ -7,8 +7,7 @@
 
 #include "DeviceReductions.h"
 
-#include "../CPU/LastError.h"
-#include "Session.h"
+#include "../../CPU/LastError.h"
 
 #include <ctime>
 #include <sched.h>
@@ -32,7 +31,7 @@ void mp_set_device_ranks(const mp_device_ranks *ranks) { deviceRanks = ranks; }
 int32_t DeviceReductions::check(int32_t error, const char *function) {
   if (!error)
     return MP_OK;
-  return session.device.fail(error, function, "reducing over ranks");
+  return loaded.device.fail(error, function, "reducing over ranks");
 }
 
 int32_t DeviceReductions::checkRanks(int32_t code) {
@@ -52,7 +51,7 @@ int32_t DeviceReductions::launch(const RankLaunch &launch) {
         tables + launch.offset + row * sizeof(mp_rank_piece);
     void *parameters[] = {&table};
     if (int32_t code =
-            check(session.driver.cuLaunchKernel(
+            check(loaded.driver.cuLaunchKernel(
                       launch.function, static_cast<uint32_t>(blocks),
                       static_cast<uint32_t>(rows), 1, MP_RANK_THREADS, 1, 1, 0,
                       stream, parameters, nullptr),
@@ -83,75 +82,58 @@ int32_t DeviceReductions::runCollective(const FusedCollective &fused) {
   return launch(fused.unpack);
 }
 
-int32_t DeviceReductions::start(FusedCollective &fused) {
-  const mp_driver &driver = session.driver;
+int32_t DeviceReductions::start(uint32_t number) {
+  const mp_driver &driver = loaded.driver;
+  FusedCollective &fused = collectives[number];
   fused.isWaitedFor = false;
-  int32_t error = driver.cuEventRecord(fused.ready, session.stream);
+  int32_t error = driver.cuEventRecord(fused.ready, loaded.stream);
   error = error ? error : driver.cuStreamWaitEvent(stream, fused.ready, 0);
   error = error ? error : driver.cuEventRecord(fused.begun, stream);
   if (int32_t code = check(error, "cuEventRecord or cuStreamWaitEvent"))
     return code;
   if (int32_t code = runCollective(fused))
     return code;
+  started[numStarted++] = number;
   return check(driver.cuEventRecord(fused.done, stream), "cuEventRecord");
 }
 
-int32_t DeviceReductions::waitFor(FusedCollective &fused) {
-  if (fused.isWaitedFor)
-    return MP_OK;
-  const mp_driver &driver = session.driver;
+int32_t DeviceReductions::waitFor(uint32_t number) {
+  const mp_driver &driver = loaded.driver;
+  FusedCollective &fused = collectives[number];
   fused.isWaitedFor = true;
-  int32_t error = driver.cuEventRecord(fused.needed, session.stream);
+  int32_t error = driver.cuEventRecord(fused.needed, loaded.stream);
   error =
-      error ? error : driver.cuStreamWaitEvent(session.stream, fused.done, 0);
-  error = error ? error : driver.cuEventRecord(fused.resumed, session.stream);
+      error ? error : driver.cuStreamWaitEvent(loaded.stream, fused.done, 0);
+  error = error ? error : driver.cuEventRecord(fused.resumed, loaded.stream);
   return check(error, "cuEventRecord or cuStreamWaitEvent");
 }
 
 int32_t DeviceReductions::begin() {
   // If several calls are queued, times are those of the last one.
-  numStarted = numDone = next = 0;
-  return check(session.driver.cuEventRecord(beginning, session.stream),
+  numStarted = numDone = 0;
+  return check(loaded.driver.cuEventRecord(beginning, loaded.stream),
                "cuEventRecord");
-}
-
-int32_t DeviceReductions::run(uint64_t index, const uint8_t *isActive) {
-  for (; next < count && collectives[next].trigger == index; ++next) {
-    FusedCollective &fused = collectives[next];
-    if (!isActive[fused.first])
-      continue;
-    if (int32_t code = start(fused))
-      return code;
-    started[numStarted++] = static_cast<uint32_t>(next);
-  }
-  const mp_plan_record &record = session.plan.getRecords()[index];
-  uint32_t number = collectiveOf[record.kernel];
-  if (record.kind != MP_RECORD_REDUCE_WAIT || !number ||
-      !isActive[collectives[number - 1].first])
-    return MP_OK;
-  return waitFor(collectives[number - 1]);
 }
 
 double DeviceReductions::getSeconds(void *event) {
   float milliseconds = 0;
   // A failure to measure times is ignored.
-  if (session.driver.cuEventElapsedTime(&milliseconds, beginning, event))
+  if (loaded.driver.cuEventElapsedTime(&milliseconds, beginning, event))
     return 0;
   return double(milliseconds) / 1000;
 }
 
 void DeviceReductions::tellTimes() {
-  const PlanView &plan = session.plan;
   uint64_t numTimes = 0;
   for (uint64_t index = 0; index < numStarted; ++index) {
     const FusedCollective &fused = collectives[started[index]];
-    if (session.driver.cuEventQuery(fused.done))
+    if (loaded.driver.cuEventQuery(fused.done))
       continue;
-    const mp_plan_reduction &first = plan.getReductions()[fused.first];
+    const mp_plan_reduction &reduction = getReduction(fused);
     mp_reduction_time &time = times[numTimes++] = {};
-    time.bucket = first.bucket;
-    time.type = first.type;
-    time.bytes = fused.bytes;
+    time.bucket = reduction.bucket;
+    time.type = reduction.type;
+    time.bytes = loaded.plan.getBytes(reduction);
     time.ready = getSeconds(fused.ready);
     time.begun = getSeconds(fused.begun);
     time.done = getSeconds(fused.done);
@@ -167,21 +149,20 @@ void DeviceReductions::tellTimes() {
 
 int32_t DeviceReductions::findAwaited() {
   auto isDone = [&](void *event) {
-    return session.driver.cuEventQuery(event) == 0;
+    return loaded.driver.cuEventQuery(event) == 0;
   };
   while (numDone < numStarted && isDone(collectives[started[numDone]].done))
     ++numDone;
   if (numDone == numStarted || !isDone(collectives[started[numDone]].ready))
     return -1;
-  return session.plan.getReductions()[collectives[started[numDone]].first]
-      .bucket;
+  return loaded.plan.getReductions()[started[numDone]].bucket;
 }
 
 int32_t DeviceReductions::wait() {
   constexpr unsigned busyPolls = 1000;
   constexpr timespec nap = {0, 20'000};
   for (unsigned polls = 0;; ++polls) {
-    int32_t error = session.driver.cuStreamQuery(session.stream);
+    int32_t error = loaded.driver.cuStreamQuery(loaded.stream);
     bool isDone = error != MP_CUDA_NOT_READY;
     int32_t bucket = isDone ? -1 : findAwaited();
     if (int32_t code = checkRanks(ranks->watch(ranks->context, bucket)))

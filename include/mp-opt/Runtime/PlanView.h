@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_LIB_RUNTIME_CUDA_PLANVIEW_H
-#define MPOPT_LIB_RUNTIME_CUDA_PLANVIEW_H
+#ifndef MPOPT_RUNTIME_PLANVIEW_H
+#define MPOPT_RUNTIME_PLANVIEW_H
 
 #include "mp-opt/Runtime/Plan.h"
 #include "mp-opt/Runtime/Runtime.h"
@@ -61,6 +61,17 @@ struct PlanView {
   const mp_plan_reduction *getReductions() const {
     return get<mp_plan_reduction>(head->reductions);
   }
+  /// The memory of each member.
+  const mp_plan_place *getMembers(const mp_plan_reduction &reduction) const {
+    return getPlaces() + reduction.first_member;
+  }
+  /// The total size of the members, in bytes.
+  uint64_t getBytes(const mp_plan_reduction &reduction) const {
+    uint64_t bytes = 0;
+    for (uint32_t member = 0; member < reduction.num_members; ++member)
+      bytes += getMembers(reduction)[member].bytes;
+    return bytes;
+  }
   const uint64_t *getErrors() const { return get<uint64_t>(head->errors); }
   const char *getText(uint64_t text) const {
     return get<char>(head->texts) + text;
@@ -88,4 +99,4 @@ private:
 
 } // namespace mp::runtime
 
-#endif // MPOPT_LIB_RUNTIME_CUDA_PLANVIEW_H
+#endif // MPOPT_RUNTIME_PLANVIEW_H

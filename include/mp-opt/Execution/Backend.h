@@ -1,0 +1,61 @@
+//===- Backend.h - The machine that runs a program --------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A backend takes the code of a program and runs its calls: on the processor,
+// or on a device by its driver.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_EXECUTION_BACKEND_H
+#define MPOPT_EXECUTION_BACKEND_H
+
+#include "mp-opt/Execution/ProgramCode.h"
+#include "mp-opt/Runtime/Driver.h"
+
+#include <memory>
+
+namespace mp {
+
+/// One loaded program. The defaults of virtual functions are those of a machine
+/// that computes in the caller's tensors.
+class Backend {
+public:
+  /// The backend for `device`. `interface` must outlive it. With
+  /// `updateInPlace`, outputs that are states share the bytes of their inputs.
+  static std::unique_ptr<Backend> create(DeviceKind device,
+                                         const ModelInterface &interface,
+                                         bool updateInPlace);
+  virtual ~Backend();
+
+  /// Takes the plan and objects of `code`. A device is `deviceNumber` modulo
+  /// the number of devices.
+  virtual llvm::Error load(ProgramCode &code, int deviceNumber) = 0;
+  /// Planned memory for activations and temporaries.
+  virtual int64_t getArenaBytes() const = 0;
+
+  /// Runs call `number` with data for all inputs, which fit the interface.
+  /// Outputs that are written over states return the tensors of these.
+  virtual llvm::Error run(llvm::ArrayRef<Tensor> inputs, int64_t number,
+                          llvm::SmallVectorImpl<Tensor> &results) = 0;
+  /// As in Program.h.
+  virtual llvm::ArrayRef<int64_t> getTimes() const { return {}; }
+
+  /// The driver and its number of the device; null on the processor.
+  virtual const mp_driver *getDriver() const { return nullptr; }
+  virtual int getDeviceNumber() const { return 0; }
+
+  // As in Program.h.
+  virtual bool hasStatesApart() const { return false; }
+  virtual llvm::Error fetchStates() { return llvm::Error::success(); }
+  virtual void watchState(unsigned input) {}
+  virtual void keepInput(unsigned input) {}
+  virtual void changeInput(unsigned input) {}
+};
+
+} // namespace mp
+
+#endif // MPOPT_EXECUTION_BACKEND_H
