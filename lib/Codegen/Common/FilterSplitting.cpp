@@ -8,6 +8,7 @@
 #include "mp-opt/Codegen/Common/FilterSplitting.h"
 
 #include "mp-opt/Dialect/Kernel/ContractShape.h"
+#include "mp-opt/Dialect/Kernel/Windows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -34,14 +35,12 @@ struct Reach {
   int64_t first, size;
 };
 
-/// An axis of an image, at `stride * result + dilation * filter + constant`: a
-/// dimension of the results, one of the filter.
-struct WindowAxis {
-  unsigned image, axis;
-  unsigned result, filterDim;
+/// An axis of the image that is read in windows over filter positions.
+struct SplitAxis : kernel::WindowAxis {
+  unsigned image;
   /// The axes of c and of the weights with these dimensions.
   unsigned resultAxis, filterAxis;
-  int64_t stride, dilation, constant, extent;
+  int64_t extent;
   /// One entry per filter position.
   SmallVector<Reach> reaches;
   int64_t resultSize;
@@ -59,7 +58,7 @@ using FilterPosition = SmallVector<unsigned>;
 
 class FilterSplitter {
 public:
-  FilterSplitter(kernel::ContractOp op, ArrayRef<WindowAxis> axes)
+  FilterSplitter(kernel::ContractOp op, ArrayRef<SplitAxis> axes)
       : op(op), axes(axes), b(op), maps(getMaps()) {}
   void split(ArrayRef<FilterPosition> all, const FilterPosition &last);
 
@@ -77,77 +76,65 @@ private:
   void finish(Value partial, const FilterPosition &position);
 
   kernel::ContractOp op;
-  ArrayRef<WindowAxis> axes;
+  ArrayRef<SplitAxis> axes;
   OpBuilder b;
   SmallVector<AffineMap> maps;
 };
 
 } // namespace
 
-/// The window along an axis, if it is a sum over filter positions of the
-/// results' pixels.
-static std::optional<WindowAxis> findWindow(kernel::ContractOp op,
-                                            unsigned image, unsigned axis,
-                                            ArrayRef<int64_t> sizes) {
+/// The results for which filter position `index` is in the image.
+static Reach findReach(const SplitAxis &axis, int64_t index) {
+  int64_t shift = axis.offset + axis.dilation * index;
+  auto countUntil = [&](int64_t distance) {
+    return distance > 0 ? llvm::divideCeil(distance, axis.stride) : 0;
+  };
+  int64_t end =
+      std::min<int64_t>(countUntil(axis.extent - shift), axis.resultSize);
+  int64_t first = std::min<int64_t>(countUntil(-shift), end);
+  return {first, end - first};
+}
+
+/// The window along an axis of an operand, if it is a sum over filter positions
+/// of the results' pixels.
+static std::optional<SplitAxis> findWindow(kernel::ContractOp op,
+                                           unsigned image,
+                                           const kernel::OperandAxis &axis,
+                                           ArrayRef<int64_t> sizes) {
+  auto window = axis.getWindow(/*sumsPixels=*/false);
+  if (!window || !window->filter || window->stride < 1)
+    return std::nullopt;
+  int64_t extent = cast<RankedTensorType>(op->getOperand(image).getType())
+                       .getDimSize(axis.position);
+  int64_t filterSize = sizes[*window->filter];
+  if (ShapedType::isDynamic(extent) || ShapedType::isDynamic(filterSize) ||
+      ShapedType::isDynamic(sizes[window->pixel]))
+    return std::nullopt;
   SmallVector<AffineMap> maps = op.getMaps();
-  auto form = kernel::getLinearForm(maps[image].getResult(axis), sizes.size());
-  int64_t extent =
-      cast<RankedTensorType>(op->getOperand(image).getType()).getDimSize(axis);
-  if (!form || ShapedType::isDynamic(extent))
-    return std::nullopt;
-  std::optional<unsigned> result, filterDim;
-  for (auto [dim, factor] : llvm::enumerate(form->factors)) {
-    if (factor == 0)
-      continue;
-    auto &found = maps.back().isFunctionOfDim(dim) ? result : filterDim;
-    if (found || ShapedType::isDynamic(sizes[dim]))
-      return std::nullopt;
-    found = dim;
-  }
-  if (!result || !filterDim || form->factors[*result] < 1)
-    return std::nullopt;
-  auto resultAxis = kernel::findPlainAxis(maps.back(), *result);
-  auto filterAxis = kernel::findPlainAxis(maps[1 - image], *filterDim);
+  auto resultAxis = kernel::findPlainAxis(maps.back(), window->pixel);
+  auto filterAxis = kernel::findPlainAxis(maps[1 - image], *window->filter);
   if (!resultAxis || !filterAxis)
     return std::nullopt;
-  WindowAxis window;
-  window.image = image;
-  window.axis = axis;
-  window.result = *result;
-  window.filterDim = *filterDim;
-  window.resultAxis = *resultAxis;
-  window.filterAxis = *filterAxis;
-  window.stride = form->factors[*result];
-  window.dilation = form->factors[*filterDim];
-  window.constant = form->constant;
-  window.extent = extent;
-  window.resultSize = sizes[*result];
-  for (int64_t i = 0; i < sizes[*filterDim]; ++i) {
-    int64_t shift = window.constant + window.dilation * i;
-    int64_t first = shift < 0 ? llvm::divideCeil(-shift, window.stride) : 0;
-    int64_t end =
-        shift < extent ? llvm::divideCeil(extent - shift, window.stride) : 0;
-    end = std::min(end, window.resultSize);
-    first = std::min(first, end);
-    window.reaches.push_back({first, end - first});
-  }
-  return window;
+  SplitAxis split{*window, image, *resultAxis,         *filterAxis,
+                  extent,  {},    sizes[window->pixel]};
+  for (int64_t i = 0; i < filterSize; ++i)
+    split.reaches.push_back(findReach(split, i));
+  return split;
 }
 
 /// The axes of the image along which filters are split; none if that does not
 /// pay.
-static SmallVector<WindowAxis> findAxes(kernel::ContractOp op) {
+static SmallVector<SplitAxis> findAxes(kernel::ContractOp op) {
   SmallVector<int64_t> sizes = kernel::getStaticSizes(op);
   for (unsigned image : {0, 1}) {
-    SmallVector<WindowAxis> axes;
-    unsigned rank = op.getMaps()[image].getNumResults();
+    SmallVector<SplitAxis> axes;
     llvm::SmallDenseSet<unsigned> seen;
     double share = 1;
-    for (unsigned axis = 0; axis < rank; ++axis) {
+    for (const auto &axis : kernel::getOperandAxes(op.getMaps(), image)) {
       auto window = findWindow(op, image, axis, sizes);
       if (!window || window->getShare() > maxReads ||
-          !seen.insert(window->result).second ||
-          !seen.insert(window->filterDim).second)
+          !seen.insert(window->pixel).second ||
+          !seen.insert(*window->filter).second)
         continue;
       share *= window->getShare();
       axes.push_back(*window);
@@ -165,9 +152,9 @@ static SmallVector<WindowAxis> findAxes(kernel::ContractOp op) {
 }
 
 /// All filter positions that reach a result.
-static SmallVector<FilterPosition> combine(ArrayRef<WindowAxis> axes) {
+static SmallVector<FilterPosition> combine(ArrayRef<SplitAxis> axes) {
   SmallVector<FilterPosition> all = {{}};
-  for (const WindowAxis &axis : axes) {
+  for (const SplitAxis &axis : axes) {
     SmallVector<FilterPosition> longer;
     for (const FilterPosition &position : all)
       for (auto [index, reach] : llvm::enumerate(axis.reaches))
@@ -184,8 +171,8 @@ static SmallVector<FilterPosition> combine(ArrayRef<WindowAxis> axes) {
 /// dimensions.
 SmallVector<AffineMap> FilterSplitter::getMaps() {
   SmallVector<AffineExpr> dims(op.getNumLoops());
-  for (const WindowAxis &axis : axes)
-    dims[axis.filterDim] = b.getAffineConstantExpr(0);
+  for (const SplitAxis &axis : axes)
+    dims[*axis.filter] = b.getAffineConstantExpr(0);
   unsigned numDims = 0;
   for (AffineExpr &dim : dims)
     if (!dim)
@@ -195,8 +182,8 @@ SmallVector<AffineMap> FilterSplitter::getMaps() {
     AffineMap own = map.replaceDimsAndSymbols(dims, {}, numDims, 0);
     SmallVector<AffineExpr> places(own.getResults());
     if (operand == axes.front().image)
-      for (const WindowAxis &axis : axes)
-        places[axis.axis] = dims[axis.result] * axis.stride;
+      for (const SplitAxis &axis : axes)
+        places[axis.position] = dims[axis.pixel] * axis.stride;
     maps.push_back(AffineMap::get(numDims, 0, places, b.getContext()));
   }
   return maps;
@@ -225,11 +212,11 @@ Value FilterSplitter::cutFactor(unsigned operand,
     Reach reach = axis.reaches[index];
     if (operand == axis.image) {
       int64_t first =
-          axis.stride * reach.first + axis.dilation * index + axis.constant;
+          axis.stride * reach.first + axis.dilation * index + axis.offset;
       int64_t size = axis.stride * (reach.size - 1) + 1;
       isAll &= size == axis.extent;
-      part.offsets[axis.axis] = b.getIndexAttr(first);
-      part.sizes[axis.axis] = b.getIndexAttr(size);
+      part.offsets[axis.position] = b.getIndexAttr(first);
+      part.sizes[axis.position] = b.getIndexAttr(size);
     } else {
       part.offsets[axis.filterAxis] = b.getIndexAttr(index);
       part.sizes[axis.filterAxis] = b.getIndexAttr(1);
@@ -302,7 +289,7 @@ static void split(kernel::ContractOp op) {
       op.getMaps().back().isProjectedPermutation() && op.getSizes().empty();
   if (!storesPlainly || !isa<RankedTensorType>(op.getC().getType()))
     return;
-  SmallVector<WindowAxis> axes = findAxes(op);
+  SmallVector<SplitAxis> axes = findAxes(op);
   if (axes.empty())
     return;
   SmallVector<FilterPosition> all = combine(axes);

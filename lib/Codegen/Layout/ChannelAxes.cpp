@@ -8,6 +8,7 @@
 #include "ChannelAxes.h"
 
 #include "mp-opt/Dialect/Kernel/ContractShape.h"
+#include "mp-opt/Dialect/Kernel/Windows.h"
 
 using namespace mlir;
 
@@ -24,31 +25,33 @@ static bool isPlain(AffineMap map) {
 /// The dimensions of windows: those of the results and those that are summed,
 /// with their sizes.
 namespace {
-struct Windows {
+struct WindowDims {
   llvm::SmallBitVector kept, summed;
   double keptSize = 1, summedSize = 1;
 };
 } // namespace
 
-static Windows findWindows(kernel::ContractOp op, unsigned operand) {
-  AffineMap result = op.getMaps().back();
-  unsigned numDims = result.getNumDims();
+static WindowDims findWindowDims(kernel::ContractOp op, unsigned operand) {
+  SmallVector<AffineMap> maps = op.getMaps();
+  unsigned numDims = op.getNumLoops();
   SmallVector<int64_t> sizes = kernel::getStaticSizes(op);
-  Windows windows{llvm::SmallBitVector(numDims), llvm::SmallBitVector(numDims)};
-  for (AffineExpr expr : op.getMaps()[operand].getResults()) {
-    kernel::LinearForm form = *kernel::getLinearForm(expr, numDims);
-    if (llvm::count(form.factors, 0) + 1 >= numDims)
-      continue;
-    for (auto [dim, factor] : llvm::enumerate(form.factors)) {
-      if (factor == 0)
-        continue;
-      bool isKept = result.isFunctionOfDim(dim);
-      (isKept ? windows.kept : windows.summed).set(dim);
-      (isKept ? windows.keptSize : windows.summedSize) *=
-          ShapedType::isDynamic(sizes[dim]) ? 1e6 : sizes[dim];
+  WindowDims found{llvm::SmallBitVector(numDims),
+                   llvm::SmallBitVector(numDims)};
+  auto add = [&](ArrayRef<kernel::AxisLoop> loops, llvm::SmallBitVector &dims,
+                 double &product) {
+    for (kernel::AxisLoop loop : loops) {
+      int64_t size = sizes[loop.dim];
+      dims.set(loop.dim);
+      product *= ShapedType::isDynamic(size) ? 1e6 : size;
     }
+  };
+  for (const auto &axis : kernel::getOperandAxes(maps, operand)) {
+    if (!axis.isWindow())
+      continue;
+    add(axis.kept, found.kept, found.keptSize);
+    add(axis.summed, found.summed, found.summedSize);
   }
-  return windows;
+  return found;
 }
 
 std::optional<ConvolutionParts> ConvolutionParts::find(kernel::ContractOp op) {
@@ -59,7 +62,7 @@ std::optional<ConvolutionParts> ConvolutionParts::find(kernel::ContractOp op) {
       !llvm::all_of(ArrayRef(maps).drop_front(2), kernel::hasSingleDims))
     return std::nullopt;
   for (unsigned image : {0, 1}) {
-    Windows windows = findWindows(op, image);
+    WindowDims windows = findWindowDims(op, image);
     AffineMap other = maps[1 - image];
     if (windows.kept.none() || windows.summed.none() ||
         !kernel::hasSingleDims(other))

@@ -13,6 +13,7 @@
 #include "LayoutCosts.h"
 
 #include "mp-opt/Dialect/Kernel/ContractShape.h"
+#include "mp-opt/Dialect/Kernel/Windows.h"
 
 using namespace mlir;
 
@@ -65,32 +66,28 @@ static LayoutCost getCost(kernel::ContractOp op) {
   ConvolutionParts parts = *ConvolutionParts::find(op);
   SmallVector<AffineMap> maps = op.getMaps();
   double products = 1, filterArea = 1, inner = 1;
-  unsigned numDims = maps.front().getNumDims();
   bool isWinograd = true;
+  SmallVector<double> sizes = getSizes(op);
   auto isOf = [&](unsigned operand, unsigned dim) {
     return maps[operand].isFunctionOfDim(dim);
   };
-  for (auto [dim, size] : llvm::enumerate(getSizes(op))) {
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
     products *= size;
     bool isKept = maps.back().isFunctionOfDim(dim);
     // Channels that are not in all three make products of matrices.
     if (parts.channels.test(dim) && !(isKept && isOf(0, dim) && isOf(1, dim)))
       inner *= size;
   }
-  for (AffineExpr expr : maps[parts.image].getResults()) {
-    kernel::LinearForm form = *kernel::getLinearForm(expr, numDims);
-    if (form.getSingleDim() >= 0)
+  for (const auto &axis : kernel::getOperandAxes(maps, parts.image)) {
+    if (axis.getPlainLoop())
       continue;
-    for (auto [dim, size] : llvm::enumerate(getSizes(op))) {
-      bool isKept = maps.back().isFunctionOfDim(dim);
-      if (form.factors[dim] == 0)
-        continue;
-      bool isFilter = isKept == parts.isWeightGradient;
-      if (isFilter)
-        filterArea *= size;
-      isWinograd &=
-          std::abs(form.factors[dim]) == 1 && (!isFilter || size == 3);
+    const auto &filters = parts.isWeightGradient ? axis.kept : axis.summed;
+    for (kernel::AxisLoop loop : filters) {
+      filterArea *= sizes[loop.dim];
+      isWinograd &= sizes[loop.dim] == 3;
     }
+    for (kernel::AxisLoop loop : axis.getLoops())
+      isWinograd &= std::abs(loop.step) == 1;
   }
   auto cost = [&](double asIs, double last) {
     return LayoutCost{int64_t(products * asIs), int64_t(products * last)};

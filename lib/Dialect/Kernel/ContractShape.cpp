@@ -392,25 +392,4 @@ MemRefType getLineType(const OperandShape &operand) {
                                                 ShapedType::kDynamic, {1}));
 }
 
-bool hasSingleDims(AffineMap map) {
-  return llvm::all_of(map.getResults(), [&](AffineExpr expr) {
-    auto form = getLinearForm(expr, map.getNumDims());
-    return form && llvm::count_if(form->factors, [](int64_t factor) {
-                     return factor != 0;
-                   }) <= 1;
-  });
-}
-
-std::optional<unsigned> findPlainAxis(AffineMap map, unsigned dim) {
-  std::optional<unsigned> found;
-  for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
-    if (!expr.isFunctionOfDim(dim))
-      continue;
-    if (found || !isa<AffineDimExpr>(expr))
-      return std::nullopt;
-    found = axis;
-  }
-  return found;
-}
-
 } // namespace mp::kernel

@@ -136,14 +136,6 @@ inline int64_t getMaxRuns(int64_t lanes, int64_t length) {
 std::optional<llvm::SmallVector<int64_t>> getPackedSizes(ContractOp op,
                                                          unsigned operand);
 
-/// True if each result is along at most one dimension, maybe some of its
-/// indices: `d`, `2 * d + 1`, a constant.
-bool hasSingleDims(mlir::AffineMap map);
-
-/// The axis that is `dim`, if there is one and no other result of `map` depends
-/// on `dim`.
-std::optional<unsigned> findPlainAxis(mlir::AffineMap map, unsigned dim);
-
 /// The type of an operand as one line of memory.
 mlir::MemRefType getLineType(const OperandShape &operand);
 

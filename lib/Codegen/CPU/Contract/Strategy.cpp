@@ -322,8 +322,9 @@ static std::optional<Config> chooseWinograd(ContractOp op,
                                             const ContractShape &shape,
                                             Products products,
                                             const TargetNumbers &numbers) {
-  std::optional<Windows> windows = findWindows(shape);
-  if (!windows)
+  auto windows = findWindows(shape, /*sumsPixels=*/false);
+  auto weightWindows = findWindows(shape, /*sumsPixels=*/true);
+  if (!windows && !weightWindows)
     return std::nullopt;
   SmallVector<int64_t> edges = getTileEdges(op, shape, products, numbers);
   Config config = chooseTile(shape, Products::Widen, numbers);
@@ -337,14 +338,14 @@ static std::optional<Config> chooseWinograd(ContractOp op,
     config.cached = Cached::LHS;
   for (int64_t edge : edges) {
     config.f = edge;
-    if (canTransform(shape, *windows, edge, config.lanes) &&
+    if (windows && canTransform(shape, *windows, edge, config.lanes) &&
         paysToTransform(shape, *windows, edge))
       return config;
   }
   config = adaptToWeights(config);
   for (int64_t edge : edges) {
     config.f = edge;
-    if (canTransformWeights(shape, *windows) &&
+    if (weightWindows && canTransformWeights(shape, *weightWindows) &&
         paysToTransformWeights(shape, edge))
       return config;
   }
@@ -359,7 +360,7 @@ static std::optional<Config> chooseDepthwise(ContractOp op,
                                              const ContractShape &shape,
                                              const TargetNumbers &numbers) {
   constexpr int64_t numSums = 8;
-  std::optional<SlidingWindows> windows = findSlidingWindows(shape);
+  std::optional<DepthwiseWindows> windows = findDepthwiseWindows(shape);
   if (!windows)
     return std::nullopt;
   Config config;
@@ -430,7 +431,7 @@ static StringRef findMisfit(ContractOp op, const ContractShape &shape,
   if (isBlocked)
     return "";
   if (isDepthwise) {
-    std::optional<SlidingWindows> windows = findSlidingWindows(shape);
+    std::optional<DepthwiseWindows> windows = findDepthwiseWindows(shape);
     if (!windows)
       return "depthwise needs sums over windows of one channel";
     bool isCached = config.getCached() != Cached::None;
@@ -439,15 +440,13 @@ static StringRef findMisfit(ContractOp op, const ContractShape &shape,
       return "of depthwise, weights of channels that are last are cached";
     return "";
   }
-  std::optional<Windows> windows = findWindows(shape);
   bool isWeights = config.getStrategy() == Strategy::WinogradWeights;
+  std::optional<ImageWindows> windows = findWindows(shape, isWeights);
   if (!windows || !(isWeights ? canTransformWeights(shape, *windows)
                               : canTransform(shape, *windows, config.getF(),
                                              config.getLanes())))
     return "transforms need 3 x 3 filters at stride 1 and an image that is "
-           "read "
-           "by "
-           "rows";
+           "read by rows";
   if (config.getF() == 4 && !isNarrow(op, shape))
     return "f = 4 needs factors and results of 16 bits";
   if (isWeights && config.getLanes() % config.getMr() != 0 &&

@@ -12,7 +12,7 @@ using namespace mlir;
 namespace mp::kernel {
 
 ChannelWindows::ChannelWindows(LoopBuilder &e, Contraction &contraction,
-                               const SlidingWindows &windows)
+                               const DepthwiseWindows &windows)
     : e(e), contraction(contraction), config(*contraction.op.getConfig()),
       windows(windows), image(contraction.views[windows.image]),
       lanes(config.getLanes()) {
@@ -52,7 +52,7 @@ void ChannelWindows::findFilterRows(Value row) {
   endFilterRow = e.index(windows.getFilterRows());
   if (!windows.rows)
     return;
-  const SlidingAxis &rows = *windows.rows;
+  const DepthwiseAxis &rows = *windows.rows;
   int64_t step = std::max(std::abs(rows.dilation), int64_t(1));
   Value first = e.add(e.mul(row, rows.stride), rows.getBegin());
   auto clamp = [&](Value value) {
@@ -78,10 +78,10 @@ void ChannelWindows::emitBlock(Value column, Value begin, Value end,
   // The origin has the constants in it; windows begin elsewhere where filters
   // go backwards.
   place = e.add(image.getOffset(e, indices),
-                e.mul(columnPitch, columns().getBegin() - columns().constant));
+                e.mul(columnPitch, columns().getBegin() - columns().offset));
   if (windows.rows)
     place = e.add(place, e.mul(rowPitch, windows.rows->getBegin() -
-                                             windows.rows->constant));
+                                             windows.rows->offset));
   auto both = [&](Value one, Value other) -> Value {
     return arith::AndIOp::create(e, one, other);
   };

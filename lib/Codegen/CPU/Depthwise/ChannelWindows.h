@@ -19,7 +19,7 @@ namespace mp::kernel {
 class ChannelWindows {
 public:
   ChannelWindows(LoopBuilder &e, Contraction &contraction,
-                 const SlidingWindows &windows);
+                 const DepthwiseWindows &windows);
 
 protected:
   using Value = mlir::Value;
@@ -36,7 +36,7 @@ protected:
   using BlockFn = llvm::function_ref<void(const Channels &channels,
                                           llvm::ArrayRef<Value> present)>;
 
-  const SlidingAxis &columns() const { return windows.columns; }
+  const DepthwiseAxis &columns() const { return windows.columns; }
   unsigned channelDim() const { return *windows.channels; }
   int64_t getFilterArea() const {
     return columns().filterSize * windows.getFilterRows();
@@ -60,7 +60,7 @@ protected:
   LoopBuilder &e;
   Contraction &contraction;
   ConfigAttr config;
-  const SlidingWindows &windows;
+  const DepthwiseWindows &windows;
   const View &image;
   int64_t lanes;
   Value numImages, numRows, numColumns, numChannels, vectors;

@@ -61,11 +61,11 @@ void ChannelsLast::packVector(Value packed, Value vector) {
   Value base = e.add(weights().origin, e.mul(first, stride));
   Value offsets =
       e.mul(e.iota(e.getIndexType(), lanes), e.splat(stride, lanes));
-  auto getFilterOffset = [&](const SlidingAxis &axis, int64_t place) {
+  auto getFilterOffset = [&](const DepthwiseAxis &axis, int64_t place) {
     int64_t filterIndex =
         axis.dilation < 0 ? axis.filterSize - 1 - place : place;
-    return axis.filterDim
-               ? e.mul(weights().getStride(e, *axis.filterDim), filterIndex)
+    return axis.filter
+               ? e.mul(weights().getStride(e, *axis.filter), filterIndex)
                : e.index(0);
   };
   for (int64_t filterIndex = 0; filterIndex < getFilterArea(); ++filterIndex) {
@@ -185,7 +185,7 @@ void ChannelsLast::emit() {
 }
 
 void emitChannelsLast(LoopBuilder &e, Contraction &contraction,
-                      const SlidingWindows &windows) {
+                      const DepthwiseWindows &windows) {
   ChannelsLast(e, contraction, windows).emit();
 }
 

@@ -37,7 +37,7 @@ constexpr int imageBuffer = 0, sumBuffer = 1;
 class Depthwise {
 public:
   Depthwise(LoopBuilder &e, Contraction &contraction,
-            const SlidingWindows &windows)
+            const DepthwiseWindows &windows)
       : e(e), contraction(contraction), config(*contraction.op.getConfig()),
         windows(windows), image(contraction.views[windows.image]),
         weights(contraction.views[1 - windows.image]), lanes(config.getLanes()),
@@ -46,7 +46,7 @@ public:
   void emit();
 
 private:
-  const SlidingAxis &columns() const { return windows.columns; }
+  const DepthwiseAxis &columns() const { return windows.columns; }
   int64_t getPreparedRows() const {
     int64_t reach = windows.rows ? windows.rows->getReach() : 0;
     // The last register block may have rows that are not stored.
@@ -81,7 +81,7 @@ private:
   LoopBuilder &e;
   Contraction &contraction;
   ConfigAttr config;
-  const SlidingWindows &windows;
+  const DepthwiseWindows &windows;
   const View &image, &weights;
   int64_t lanes, phases;
   Value numRows, numColumns, outerTotal, rowBlocks;
@@ -225,12 +225,12 @@ void Depthwise::prepare() {
   for (auto [dim, number] : llvm::zip(windows.outer, outer))
     base = e.add(base, e.mul(number, image.getStride(e, dim)));
   // The origin has the constants in it, that of the columns' begin is another.
-  base = e.add(base, columns().getBegin() - columns().constant);
+  base = e.add(base, columns().getBegin() - columns().offset);
   if (!windows.rows) {
     prepareRow(base, e.index(0));
     return;
   }
-  const SlidingAxis &rows = *windows.rows;
+  const DepthwiseAxis &rows = *windows.rows;
   Value size = getImageSize(rows.position);
   // The distance of two rows of the image.
   Value rowPitch = e.index(1);
@@ -239,7 +239,7 @@ void Depthwise::prepare() {
   for (unsigned position = rows.position + 1; position < rank; ++position)
     rowPitch = e.mul(rowPitch, getImageSize(position));
   Value start = e.mul(firstRow, rows.stride);
-  base = e.add(base, e.mul(rowPitch, rows.getBegin() - rows.constant));
+  base = e.add(base, e.mul(rowPitch, rows.getBegin() - rows.offset));
   e.loop(count, [&](Value row) {
     Value imageRow = e.add(start, row);
     Value at = e.add(imageRow, rows.getBegin());
@@ -266,10 +266,9 @@ void Depthwise::multiply(Value row, Value column) {
   Value weightBase = weights.origin;
   for (auto [dim, number] : llvm::zip(windows.outer, outer))
     weightBase = e.add(weightBase, e.mul(number, weights.getStride(e, dim)));
-  auto getFilterOffset = [&](const SlidingAxis &axis, int64_t filterIndex) {
-    return axis.filterDim
-               ? e.mul(weights.getStride(e, *axis.filterDim), filterIndex)
-               : e.index(0);
+  auto getFilterOffset = [&](const DepthwiseAxis &axis, int64_t filterIndex) {
+    return axis.filter ? e.mul(weights.getStride(e, *axis.filter), filterIndex)
+                       : e.index(0);
   };
   Value line = e.add(getPlane(e.mul(row, windows.getRowStride()), 0), column);
   for (int64_t filterRow = 0; filterRow < windows.getFilterRows(); ++filterRow)
@@ -375,7 +374,7 @@ void Depthwise::emit() {
 
 void emitDepthwise(LoopBuilder &e, ContractOp op) {
   Contraction contraction(e, op);
-  SlidingWindows windows = *findSlidingWindows(contraction.shape);
+  DepthwiseWindows windows = *findDepthwiseWindows(contraction.shape);
   if (windows.sumsPixels)
     emitWindowSums(e, contraction, windows);
   else if (windows.channels)

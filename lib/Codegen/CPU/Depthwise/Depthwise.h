@@ -19,12 +19,12 @@ void emitDepthwise(LoopBuilder &e, ContractOp op);
 
 /// Emits the loops if channels are last in memory (ChannelsLast.cpp).
 void emitChannelsLast(LoopBuilder &e, Contraction &contraction,
-                      const SlidingWindows &windows);
+                      const DepthwiseWindows &windows);
 
 /// Emits sums over the pixels of such images, for each filter position
 /// (WindowSums.cpp).
 void emitWindowSums(LoopBuilder &e, Contraction &contraction,
-                    const SlidingWindows &windows);
+                    const DepthwiseWindows &windows);
 
 } // namespace mp::kernel
 

@@ -15,22 +15,13 @@
 #define MPOPT_LIB_CODEGEN_CPU_DEPTHWISE_DEPTHWISESTRATEGY_H
 
 #include "mp-opt/Dialect/Kernel/ContractShape.h"
+#include "mp-opt/Dialect/Kernel/Windows.h"
 
 namespace mp::kernel {
 
-/// An axis of the image that is read at
-/// `stride * pixel + dilation * filter + constant`, where `pixel` is a
-/// dimension of the result and `filter` a dimension that is summed, of the
-/// weights. Gradients of weights have filter positions as results and are
-/// summed over pixels.
-struct SlidingAxis {
-  unsigned pixel = 0;
-  /// Absent if the filter has one position.
-  std::optional<unsigned> filterDim;
+/// An axis of the image that is read in windows of a known size.
+struct DepthwiseAxis : WindowAxis {
   int64_t filterSize = 1;
-  int64_t stride = 1, dilation = 0, constant = 0;
-  /// The image's dimension.
-  unsigned position = 0;
 
   /// The distance of a filter position from the first one in memory.
   int64_t getOffset(int64_t filterIndex) const {
@@ -39,7 +30,7 @@ struct SlidingAxis {
   }
   /// The begin of the window of result 0.
   int64_t getBegin() const {
-    return constant + (dilation < 0 ? dilation * (filterSize - 1) : 0);
+    return offset + (dilation < 0 ? dilation * (filterSize - 1) : 0);
   }
   /// The distance from the first element of a window to its last.
   int64_t getReach() const {
@@ -47,17 +38,17 @@ struct SlidingAxis {
   }
 };
 
-struct SlidingWindows {
+struct DepthwiseWindows {
   /// The operand, a (0) or b (1). The other has the weights, or gradients of
   /// the pixels.
   unsigned image;
   /// True if results are filter positions, summed over pixels. Channels are
   /// last then.
   bool sumsPixels = false;
-  std::optional<SlidingAxis> rows;
+  std::optional<DepthwiseAxis> rows;
   /// The axis along memory, in the image and in the result, unless channels
   /// are.
-  SlidingAxis columns;
+  DepthwiseAxis columns;
   /// The dimension of channels if they are last.
   std::optional<unsigned> channels;
   /// The other dimensions that are like pixels, mainly images.
@@ -68,7 +59,8 @@ struct SlidingWindows {
 };
 
 /// Absent if the contraction is something else.
-std::optional<SlidingWindows> findSlidingWindows(const ContractShape &shape);
+std::optional<DepthwiseWindows>
+findDepthwiseWindows(const ContractShape &shape);
 
 } // namespace mp::kernel
 

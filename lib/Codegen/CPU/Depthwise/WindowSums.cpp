@@ -176,11 +176,11 @@ void WindowSums::store(const Channels &channels, Value filterIndex, Value sum) {
   SmallVector<Value> at(contraction.sizes.size());
   at[channelDim()] = channels.first;
   // Filter positions are numbered as they lie in the image.
-  auto setFilterIndex = [&](const SlidingAxis &axis, Value place) {
-    if (axis.filterDim)
-      at[*axis.filterDim] = axis.dilation < 0
-                                ? e.sub(e.index(axis.filterSize - 1), place)
-                                : place;
+  auto setFilterIndex = [&](const DepthwiseAxis &axis, Value place) {
+    if (axis.filter)
+      at[*axis.filter] = axis.dilation < 0
+                             ? e.sub(e.index(axis.filterSize - 1), place)
+                             : place;
   };
   Value filterSize = e.index(columns().filterSize);
   setFilterIndex(columns(), e.rem(filterIndex, filterSize));
@@ -214,7 +214,7 @@ void WindowSums::emit() {
 }
 
 void emitWindowSums(LoopBuilder &e, Contraction &contraction,
-                    const SlidingWindows &windows) {
+                    const DepthwiseWindows &windows) {
   WindowSums(e, contraction, windows).emit();
 }
 

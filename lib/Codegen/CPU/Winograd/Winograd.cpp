@@ -58,7 +58,7 @@ class Winograd {
 public:
   Winograd(LoopBuilder &e, ContractOp op)
       : e(e), contraction(e, op), shape(contraction.shape, *op.getConfig()),
-        windows(*findWindows(contraction.shape)),
+        windows(*findWindows(contraction.shape, /*sumsPixels=*/false)),
         transform(op.getConfig()->getF(), winogradFilterSize),
         edge(transform.results), reach(edge + winogradFilterSize - 1),
         image(contraction.views[windows.image]),
@@ -102,7 +102,7 @@ private:
 
   /// The coordinate of the first filter position in the image's order.
   static int64_t getBegin(const WindowAxis &axis) {
-    return axis.constant - (axis.mirrored ? winogradFilterSize - 1 : 0);
+    return axis.offset - (axis.dilation < 0 ? winogradFilterSize - 1 : 0);
   }
   unsigned getRow() const { return contraction.groups[M].dims[0].back(); }
   unsigned getChannel() const { return contraction.groups[K].dims[0].back(); }
@@ -110,7 +110,7 @@ private:
   LoopBuilder &e;
   Contraction contraction;
   TileShape shape;
-  Windows windows;
+  ImageWindows windows;
   ShortConvolution transform;
   /// Results and places along an edge of a tile.
   int64_t edge, reach;
@@ -192,9 +192,9 @@ void Winograd::transformFilter(Value place, Value mask, Value transformed,
             e.splat(weight.getStride(e, getChannel()), shape.lanes));
   auto getFilterOffset = [&](unsigned axis, int64_t filterIndex) {
     const WindowAxis &read = windows.axes[axis];
-    return e.mul(weight.getStride(e, read.summed),
-                 read.mirrored ? winogradFilterSize - 1 - filterIndex
-                               : filterIndex);
+    return e.mul(weight.getStride(e, *read.filter),
+                 read.dilation < 0 ? winogradFilterSize - 1 - filterIndex
+                                   : filterIndex);
   };
   auto readColumn = [&](int64_t column) {
     SmallVector<Value> read;
@@ -254,7 +254,7 @@ static Value getMask(LoopBuilder &e, const Run &run, Value column, Value size,
 
 Value Winograd::getOffset(const View &view, const Run &run) {
   const auto &columns = contraction.groups[N].dims;
-  Value place = e.mul(run.row, view.getStride(e, windows.axes[0].kept));
+  Value place = e.mul(run.row, view.getStride(e, windows.axes[0].pixel));
   if (columns.size() == 3)
     place =
         e.add(place, e.mul(run.outer, view.getStride(e, columns[0].back())));
@@ -270,8 +270,8 @@ SmallVector<Winograd::Patches> Winograd::findPatches(Value first) {
   Value width = memref::DimOp::create(e, operand, columnAxis.position);
   // The filter's part of the operand's first place is in its base.
   auto getShift = [&](const WindowAxis &axis) {
-    return e.mul(image.getStride(e, axis.kept),
-                 axis.mirrored ? 1 - winogradFilterSize : 0);
+    return e.mul(image.getStride(e, axis.pixel),
+                 axis.dilation < 0 ? 1 - winogradFilterSize : 0);
   };
   Value base = e.add(bases[windows.image],
                      e.add(getShift(rowAxis), getShift(columnAxis)));
@@ -299,7 +299,7 @@ SmallVector<Value> Winograd::readLine(ArrayRef<Patches> patches, int64_t row,
                                       Value offset) {
   int64_t lanes = edge * shape.lanes;
   VectorType type = e.vectorType(image.shape.element, lanes);
-  offset = e.add(offset, e.mul(image.getStride(e, windows.axes[0].kept), row));
+  offset = e.add(offset, e.mul(image.getStride(e, windows.axes[0].pixel), row));
   SmallVector<Value> values;
   for (int64_t half : {0, 1}) {
     Value read = e.zeros(image.shape.element, lanes);
@@ -344,7 +344,7 @@ Value Winograd::readExtra(const View &view, Value place, ArrayRef<Run> runs,
     return e.splat(e.load(view.memory, place), lanes);
   VectorType type = e.vectorType(view.shape.element, lanes);
   Value read = arith::ConstantOp::create(e, e.getZeroAttr(type));
-  place = e.add(place, e.mul(view.getStride(e, windows.axes[0].kept), dy));
+  place = e.add(place, e.mul(view.getStride(e, windows.axes[0].pixel), dy));
   for (auto [run, mask] : llvm::zip_equal(runs, masks))
     read = vector::MaskedLoadOp::create(
         e, type, view.memory, ValueRange{e.add(place, getOffset(view, run))},
@@ -398,7 +398,7 @@ void Winograd::storeLine(Value sums, Value row, ArrayRef<Run> runs,
       applyEpilogue(e, contraction.op, arguments, edge * shape.lanes);
   const View &view = views.back();
   Value place = e.add(getRow(views.size() - 1),
-                      e.mul(view.getStride(e, windows.axes[0].kept), dy));
+                      e.mul(view.getStride(e, windows.axes[0].pixel), dy));
   for (auto [run, mask] : llvm::zip_equal(runs, masks))
     vector::MaskedStoreOp::create(
         e, view.memory, ValueRange{e.add(place, getOffset(view, run))}, mask,

@@ -17,6 +17,27 @@ namespace mp::kernel {
 /// The most pieces of rows in a vector: more of them cost more than is saved.
 constexpr int64_t maxRuns = 6;
 
+std::optional<ImageWindows> findWindows(const ContractShape &shape,
+                                        bool sumsPixels) {
+  for (unsigned image : {0, 1}) {
+    SmallVector<WindowAxis> found;
+    for (const OperandAxis &axis : getOperandAxes(shape.contract.maps, image)) {
+      if (!axis.isWindow())
+        continue;
+      auto window = axis.getWindow(sumsPixels);
+      if (!window || !window->filter || window->stride != 1 ||
+          std::abs(window->dilation) != 1) {
+        found.clear();
+        break;
+      }
+      found.push_back(*window);
+    }
+    if (found.size() == 2)
+      return ImageWindows{image, {found[0], found[1]}};
+  }
+  return std::nullopt;
+}
+
 static bool isNarrow(Type type) {
   return getElementTypeOrSelf(type).getIntOrFloatBitWidth() == 16;
 }
@@ -36,9 +57,9 @@ bool isNarrow(ContractOp op, const ContractShape &shape) {
          isRoundedToNarrow(op);
 }
 
-int64_t getNumRuns(const ContractShape &shape, const Windows &windows,
+int64_t getNumRuns(const ContractShape &shape, const ImageWindows &windows,
                    int64_t edge, int64_t lanes) {
-  int64_t least = shape.getMinSizes()[windows.axes[1].kept];
+  int64_t least = shape.getMinSizes()[windows.axes[1].pixel];
   if (least < edge)
     return maxRuns + 1;
   return getMaxRuns(lanes, llvm::divideCeil(least, edge));
@@ -77,35 +98,35 @@ static bool hasTiles(const ContractShape &shape, GroupKind group, int64_t edge,
   return tiles >= fewest && 10 * kept >= 7 * computed;
 }
 
-bool canTransform(const ContractShape &shape, const Windows &windows,
+bool canTransform(const ContractShape &shape, const ImageWindows &windows,
                   int64_t edge, int64_t lanes) {
   const auto &[rowAxis, columnAxis] = windows.axes;
   const auto &columns = shape.groups[N];
   const auto &summed = shape.groups[K];
   for (const WindowAxis &axis : windows.axes)
-    if (shape.getMinSizes()[axis.summed] != winogradFilterSize)
+    if (shape.getMinSizes()[*axis.filter] != winogradFilterSize)
       return false;
   if (columns.size() < 2 || columns.size() > 3 ||
-      !isOne(columns.end()[-2], rowAxis.kept) ||
-      !isOne(columns.end()[-1], columnAxis.kept))
+      !isOne(columns.end()[-2], rowAxis.pixel) ||
+      !isOne(columns.end()[-1], columnAxis.pixel))
     return false;
-  if (summed.size() != 3 || !isOne(summed[1], rowAxis.summed) ||
-      !isOne(summed[2], columnAxis.summed) || !shape.isSingle(M))
+  if (summed.size() != 3 || !isOne(summed[1], *rowAxis.filter) ||
+      !isOne(summed[2], *columnAxis.filter) || !shape.isSingle(M))
     return false;
   if (shape.rhs != windows.image || !shape.accumulator.isF32())
     return false;
   if (!isWithinOthers(shape.getRHS()) || !shape.getLHS().bounds.empty() ||
-      shape.getRHS().steps[columnAxis.kept] != 1 ||
+      shape.getRHS().steps[columnAxis.pixel] != 1 ||
       getNumRuns(shape, windows, edge, lanes) > maxRuns)
     return false;
   return llvm::all_of(ArrayRef(shape.operands).drop_front(2),
                       [&](const OperandShape &operand) {
                         return !shape.moves(N, operand) ||
-                               operand.steps[windows.axes[1].kept] == 1;
+                               operand.steps[windows.axes[1].pixel] == 1;
                       });
 }
 
-bool paysToTransform(const ContractShape &shape, const Windows &windows,
+bool paysToTransform(const ContractShape &shape, const ImageWindows &windows,
                      int64_t edge) {
   constexpr int64_t fewestChannels = 8;
   // These pay for weights of four times their size.
@@ -116,23 +137,26 @@ bool paysToTransform(const ContractShape &shape, const Windows &windows,
          (edge == 2 || hasTiles(shape, N, edge, fewestTiles));
 }
 
-bool canTransformWeights(const ContractShape &shape, const Windows &windows) {
+bool canTransformWeights(const ContractShape &shape,
+                         const ImageWindows &windows) {
   const auto &[rowAxis, columnAxis] = windows.axes;
   for (const WindowAxis &axis : windows.axes)
-    if (axis.mirrored || shape.getMinSizes()[axis.kept] != winogradFilterSize)
+    if (axis.dilation < 0 ||
+        shape.getMinSizes()[*axis.filter] != winogradFilterSize)
       return false;
   const auto &across = shape.groups[N];
   const auto &summed = shape.groups[K];
   if (shape.isBatched() || !shape.isSingle(M) || across.size() != 3 ||
-      !isOne(across[1], rowAxis.kept) || !isOne(across[2], columnAxis.kept))
+      !isOne(across[1], *rowAxis.filter) ||
+      !isOne(across[2], *columnAxis.filter))
     return false;
-  if (summed.size() != 3 || !isOne(summed[1], rowAxis.summed) ||
-      !isOne(summed[2], columnAxis.summed))
+  if (summed.size() != 3 || !isOne(summed[1], rowAxis.pixel) ||
+      !isOne(summed[2], columnAxis.pixel))
     return false;
   return shape.rhs == windows.image && shape.accumulator.isF32() &&
          isWithinOthers(shape.getRHS()) && shape.getLHS().bounds.empty() &&
-         shape.getRHS().steps[columnAxis.summed] == 1 &&
-         shape.getLHS().steps[columnAxis.summed] == 1;
+         shape.getRHS().steps[columnAxis.pixel] == 1 &&
+         shape.getLHS().steps[columnAxis.pixel] == 1;
 }
 
 bool paysToTransformWeights(const ContractShape &shape, int64_t edge) {

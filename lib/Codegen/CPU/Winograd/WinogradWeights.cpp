@@ -42,7 +42,7 @@ class WinogradWeights {
 public:
   WinogradWeights(LoopBuilder &e, ContractOp op)
       : e(e), contraction(e, op), shape(contraction.shape, *op.getConfig()),
-        windows(*findWindows(contraction.shape)),
+        windows(*findWindows(contraction.shape, /*sumsPixels=*/true)),
         transform(winogradFilterSize, op.getConfig()->getF()),
         edge(op.getConfig()->getF()), reach(edge + winogradFilterSize - 1) {}
 
@@ -86,7 +86,7 @@ private:
               Value memory);
 
   int64_t getNumPlaces() const { return reach * reach; }
-  unsigned getSpace(unsigned axis) const { return windows.axes[axis].summed; }
+  unsigned getSpace(unsigned axis) const { return windows.axes[axis].pixel; }
   /// Pixels that a transposed square has in a line.
   int64_t getPixels(const View &view) const {
     return view.shape.element.getIntOrFloatBitWidth() == 16 ? 2 * shape.lanes
@@ -96,7 +96,7 @@ private:
   LoopBuilder &e;
   Contraction contraction;
   TileShape shape;
-  Windows windows;
+  ImageWindows windows;
   ShortConvolution transform;
   int64_t edge, reach;
   std::array<Value, 2> counts, tileCounts;
@@ -164,7 +164,7 @@ WinogradWeights::Side WinogradWeights::getPatches() {
             getSize(0),
             getSize(1),
             columns,
-            {windows.axes[0].constant, windows.axes[1].constant},
+            {windows.axes[0].offset, windows.axes[1].offset},
             &transform.patchFactors,
             {}};
   side.linePitch = getLinePitch(side);
