@@ -43,7 +43,7 @@ def AssignLayouts : Pass<"mp-assign-layouts", "::mlir::func::FuncOp"> {
     use, too, is transposed once. Arguments and results of the function stay as
     they are. A minimum cut over the whole graph chooses the assignment whose
     kernels and transposes take the least time by an estimate
-    (`lib/Codegen/Layout`). With `channels-last`, all ops that can have channels
+    (`lib/Codegen/CPU/Layout`). With `channels-last`, all ops that can have channels
     last get this layout.
 
     Example: test/Lowering/mp-assign-layouts.mlir

@@ -67,8 +67,7 @@ LAYERS = (
     "Operators", "Folding", "Target/ONNX", "Graph",
     "Precision/Policy", "Precision/Analysis", "Precision/Patterns",
     "Precision/Assignment",
-    "Autodiff", "Training", "Report", "Conversion", "Codegen/Common", "Codegen/Layout",
-    "Codegen/CPU",
+    "Autodiff", "Training", "Report", "Conversion", "Codegen/Common", "Codegen/CPU",
     "Codegen/GPU", "Collectives", "Emulation", "Execution", "passes", "Codegen/Host", "API", "Options", "CAPI",
 )  # fmt: skip
 # Files may name fewer operators than this.
