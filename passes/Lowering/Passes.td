@@ -351,8 +351,8 @@ def LowerLinalg : Pass<"mp-lower-linalg"> {
   let summary = "Write structured ops on buffers as loops";
   let description = [{
     Before: linalg ops on memrefs. After: loops; loops with enough work are
-    `runtime.parallel`. If possible, the innermost loop runs over contiguous
-    memory, for LLVM's vectorizer.
+    `runtime.parallel`, and `kernel.arg_select` is comparisons. If possible, the
+    innermost loop runs over contiguous memory, for LLVM's vectorizer.
 
     Example: test/Lowering/mp-lower-linalg.mlir
   }];
