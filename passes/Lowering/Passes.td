@@ -43,7 +43,7 @@ def AssignLayouts : Pass<"mp-assign-layouts", "::mlir::func::FuncOp"> {
     use, too, is transposed once. Arguments and results of the function stay as
     they are. A minimum cut over the whole graph chooses the assignment whose
     kernels and transposes take the least time by an estimate
-    (`lib/Codegen/Layout`). With `channels-last`, all ops that can have channels
+    (`lib/Codegen/CPU/Layout`). With `channels-last`, all ops that can have channels
     last get this layout.
 
     Example: test/Lowering/mp-assign-layouts.mlir
@@ -352,8 +352,8 @@ def LowerLinalg : Pass<"mp-lower-linalg"> {
   let summary = "Write structured ops on buffers as loops";
   let description = [{
     Before: linalg ops on memrefs. After: loops; loops with enough work are
-    `runtime.parallel`. If possible, the innermost loop runs over contiguous
-    memory, for LLVM's vectorizer.
+    `runtime.parallel`, and `kernel.arg_select` is comparisons. If possible, the
+    innermost loop runs over contiguous memory, for LLVM's vectorizer.
 
     Example: test/Lowering/mp-lower-linalg.mlir
   }];

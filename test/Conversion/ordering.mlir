@@ -6,8 +6,8 @@
 // The first of the greatest; NaN is greater than all.
 // CHECK-LABEL: mp.name = "greatest"
 // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]} ins(%{{.*}} : tensor<2x3xf32>) outs(%{{.*}}, %{{.*}} : tensor<2xf32>, tensor<2xi64>)
-// CHECK: arith.cmpf ogt
-// CHECK: arith.cmpf une
+// CHECK: %[[I:.*]] = arith.index_cast %{{.*}} : index to i64
+// CHECK: kernel.arg_select gt %{{.*}}, %[[I]] over %{{.*}}, %{{.*}} : f32, i64
 module attributes {onnx.opset_import = [["", 18]]} {
   onnx.graph {
   ^bb0(%greatest: tensor<2x3xf32>):

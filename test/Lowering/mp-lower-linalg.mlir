@@ -86,3 +86,35 @@ func.func @sum_of_columns(%x: memref<512x512xf32>, %y: memref<512xf32>) {
   }
   return
 }
+
+// A step of ArgMax is comparisons and selects: of NaN, the first is kept.
+// CHECK-LABEL: @first
+// CHECK: %[[X:.*]] = memref.load %{{.*}} : memref<8xf32>
+// CHECK: %[[GREATER:.*]] = arith.cmpf ogt, %[[X]], %[[BEST:.*]] : f32
+// CHECK: %[[NAN:.*]] = arith.cmpf une, %[[X]], %[[X]] : f32
+// CHECK: %[[NUMBER:.*]] = arith.cmpf oeq, %[[BEST]], %[[BEST]] : f32
+// CHECK: %[[FIRST:.*]] = arith.andi %[[NAN]], %[[NUMBER]] : i1
+// CHECK: %[[BETTER:.*]] = arith.ori %[[GREATER]], %[[FIRST]] : i1
+// CHECK: arith.select %[[BETTER]], %[[X]], %[[BEST]] : f32
+// CHECK: arith.select %[[BETTER]], %{{.*}} : i64
+func.func @first(%x: memref<8xf32>, %v: memref<f32>, %i: memref<i64>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%x : memref<8xf32>) outs(%v, %i : memref<f32>, memref<i64>) {
+  ^bb0(%a: f32, %best: f32, %place: i64):
+    %0 = linalg.index 0 : index
+    %1 = arith.index_cast %0 : index to i64
+    %2:2 = kernel.arg_select gt %a, %1 over %best, %place : f32, i64
+    linalg.yield %2#0, %2#1 : f32, i64
+  }
+  return
+}
+
+// CHECK-LABEL: @last_of_naturals
+// CHECK: arith.cmpi ule
+// CHECK-NOT: arith.cmp
+// CHECK: arith.select
+// CHECK: arith.select
+func.func @last_of_naturals(%a: i8, %i: i64, %best: i8, %place: i64) -> (i8, i64) {
+  %0:2 = kernel.arg_select le unsigned %a, %i over %best, %place : i8, i64
+  return %0#0, %0#1 : i8, i64
+}

@@ -69,10 +69,9 @@ LAYERS = (
     "Operators", "Folding", "Target/ONNX", "Graph",
     "Precision/Policy", "Precision/Analysis", "Precision/Patterns",
     "Precision/Assignment",
-    "Autodiff", "Training", "Report", "Conversion", "Codegen/Common", "Codegen/Layout",
-    "Codegen/CPU",
-    "Codegen/GPU", "Collectives", "Emulation", "Execution", "passes", "Codegen/Host", "API/Model", "API/Run", "API/Train",
-    "Options", "CAPI",
+    "Autodiff", "Training", "Report", "Conversion", "Codegen/Common", "Codegen/CPU",
+    "Codegen/GPU", "Collectives", "Emulation", "Execution", "passes", "Codegen/Host",
+    "API/Model", "API/Run", "API/Train", "Options", "CAPI",
 )  # fmt: skip
 # Files may name fewer operators than this.
 MANY_OPERATORS = 8

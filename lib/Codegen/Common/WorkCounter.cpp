@@ -112,11 +112,20 @@ void WorkCounter::addProducts(kernel::ContractOp op, int64_t runs) {
 }
 
 void WorkCounter::addOperation(Operation *op, int64_t runs) {
-  if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(
-          op->getDialect()) ||
-      op->hasTrait<OpTrait::ConstantLike>() || isa<CastOpInterface>(op))
+  Value operand;
+  if (auto select = dyn_cast<kernel::ArgSelectOp>(op)) {
+    // Comparisons of the elements, tests for NaN, and a select.
+    operand = select.getElement();
+    runs *= select.takesLast() ? 3 : 4;
+  } else if (isa_and_nonnull<arith::ArithDialect, math::MathDialect>(
+                 op->getDialect()) &&
+             !op->hasTrait<OpTrait::ConstantLike>() &&
+             !isa<CastOpInterface>(op)) {
+    operand = op->getOperands().back();
+  } else {
     return;
-  Type type = getElementTypeOrSelf(op->getOperands().back().getType());
+  }
+  Type type = getElementTypeOrSelf(operand.getType());
   if (!isa<FloatType>(type))
     return;
   (type.isF64() ? counts.doubles : counts.operations) += runs;

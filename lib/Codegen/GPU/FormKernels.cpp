@@ -17,6 +17,7 @@
 #include "mp-opt/Codegen/GPU/FormKernels.h"
 
 #include "ArenaPlaces.h"
+#include "GroupForms.h"
 #include "IndexedCode.h"
 #include "mp-opt/Codegen/Common/MemoryRanges.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
@@ -39,9 +40,6 @@ namespace mp {
 
 namespace {
 
-/// An op of at most so many points does not get a kernel of its own if similar
-/// ops are next to it.
-constexpr int64_t fewPoints = 1024;
 /// The points, or products, of a branch that one block computes faster than
 /// kernels are launched.
 constexpr int64_t fewPointsOfBranch = 1 << 17;
@@ -380,7 +378,7 @@ bool KernelFormer::isBoundToOpen(Operation &op) {
 void KernelFormer::addToGroup(Operation &op, StringRef kind) {
   Operation *guarded = findGuarded(op);
   bool isSmall = kind != group::contract &&
-                 countPoints(guarded ? *guarded : op) <= fewPoints;
+                 countPoints(guarded ? *guarded : op) <= maxBlockPoints;
   bool isOfHost = kind == group::ranks;
   bool joins = kind == group::block || isOfHost || isSmall;
   if (!open || !joins || isOfHost != (open.getKind() == group::ranks)) {

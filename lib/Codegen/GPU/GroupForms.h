@@ -13,6 +13,10 @@
 
 namespace mp {
 
+/// The most points of an op that does not get a kernel of its own if similar
+/// ops are next to it: one block computes all of them.
+constexpr int64_t maxBlockPoints = 1024;
+
 /// The only op with a region of a group, if it is a branch without results or
 /// other side around one op; null otherwise. Its condition is the same for all
 /// threads.

@@ -13,59 +13,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "GenericCode.h"
+#include "mp-opt/Dialect/Kernel/Kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace mp {
-
-/// True for x > y, or any other order that distinguishes all but equal numbers.
-static bool isOrder(Value condition, Value x, Value y) {
-  if (auto compare = condition.getDefiningOp<arith::CmpFOp>()) {
-    using P = arith::CmpFPredicate;
-    return compare.getLhs() == x && compare.getRhs() == y &&
-           llvm::is_contained({P::OGT, P::OGE, P::OLT, P::OLE},
-                              compare.getPredicate());
-  }
-  auto compare = condition.getDefiningOp<arith::CmpIOp>();
-  using P = arith::CmpIPredicate;
-  return compare && compare.getLhs() == x && compare.getRhs() == y &&
-         !llvm::is_contained({P::eq, P::ne}, compare.getPredicate());
-}
-
-static bool isTestOfNaN(Value condition, Value x, arith::CmpFPredicate test) {
-  auto compare = condition.getDefiningOp<arith::CmpFOp>();
-  return compare && compare.getLhs() == x && compare.getRhs() == x &&
-         compare.getPredicate() == test;
-}
-
-/// True for the tests "x is NaN and y is not", and "x is NaN".
-static bool isNaNFirst(Value condition, Value x, Value y) {
-  auto isNaN = [&](Value test) {
-    return isTestOfNaN(test, x, arith::CmpFPredicate::UNE);
-  };
-  auto isNumber = [&](Value test) {
-    return isTestOfNaN(test, y, arith::CmpFPredicate::OEQ);
-  };
-  auto both = condition.getDefiningOp<arith::AndIOp>();
-  if (!both)
-    return isNaN(condition);
-  return (isNaN(both.getLhs()) && isNumber(both.getRhs())) ||
-         (isNaN(both.getRhs()) && isNumber(both.getLhs()));
-}
-
-static bool isComparison(Value condition, Value x, Value y) {
-  if (auto either = condition.getDefiningOp<arith::OrIOp>()) {
-    Value a = either.getLhs(), b = either.getRhs();
-    return (isOrder(a, x, y) && isNaNFirst(b, x, y)) ||
-           (isOrder(b, x, y) && isNaNFirst(a, x, y));
-  }
-  return isOrder(condition, x, y);
-}
 
 /// True if `value` does not depend on elements of the outputs.
 static bool isOfPoint(Value value, linalg::GenericOp op) {
@@ -87,27 +43,21 @@ static bool isOfPoint(Value value, linalg::GenericOp op) {
   return true;
 }
 
-/// The selects of the element and of its number.
-static std::optional<std::pair<arith::SelectOp, arith::SelectOp>>
-findSelects(linalg::GenericOp op) {
+/// The op that selects one of all points; null if there is none.
+static kernel::ArgSelectOp findSelect(linalg::GenericOp op) {
   if (op.getNumDpsInits() != 2 || op.getNumReductionLoops() != 1)
-    return std::nullopt;
-  Operation *yield = op.getBody()->getTerminator();
-  auto element = yield->getOperand(0).getDefiningOp<arith::SelectOp>();
-  auto number = yield->getOperand(1).getDefiningOp<arith::SelectOp>();
+    return {};
+  ValueRange yielded = op.getBody()->getTerminator()->getOperands();
+  auto select = yielded[0].getDefiningOp<kernel::ArgSelectOp>();
   Block::BlockArgListType outputs = op.getRegionOutputArgs();
-  if (!element || !number || element.getCondition() != number.getCondition() ||
-      element.getFalseValue() != outputs[0] ||
-      number.getFalseValue() != outputs[1] ||
-      !number.getType().isSignlessInteger() ||
-      !isOfPoint(element.getTrueValue(), op) ||
-      !isOfPoint(number.getTrueValue(), op) ||
-      !isComparison(element.getCondition(), element.getTrueValue(), outputs[0]))
-    return std::nullopt;
-  return std::make_pair(element, number);
+  if (!select || yielded != ValueRange(select->getResults()) ||
+      select.getBest() != outputs[0] || select.getBestNumber() != outputs[1] ||
+      !isOfPoint(select.getElement(), op) || !isOfPoint(select.getNumber(), op))
+    return {};
+  return select;
 }
 
-bool GenericCode::canSelect() const { return findSelects(op).has_value(); }
+bool GenericCode::canSelect() const { return bool(findSelect(op)); }
 
 namespace {
 /// An element, and its number.
@@ -117,15 +67,12 @@ struct Point {
 
 class Selection {
 public:
-  Selection(OpBuilder &b, Location loc, arith::SelectOp select)
+  Selection(OpBuilder &b, Location loc, kernel::ArgSelectOp select)
       : b(b), loc(loc), select(select) {}
 
   /// True if `x`, which comes after `y`, is selected.
   Value isTaken(Point x, Point y) {
-    mapping.clear();
-    mapping.map(select.getTrueValue(), x.element);
-    mapping.map(select.getFalseValue(), y.element);
-    return clone(select.getCondition());
+    return select.isBetter(b, x.element, y.element);
   }
   Point choose(Value condition, Point x, Point y) {
     auto create = [&](Value yes, Value no) {
@@ -149,47 +96,34 @@ public:
   }
 
 private:
-  Value clone(Value value) {
-    if (mapping.contains(value))
-      return mapping.lookup(value);
-    Operation *source = value.getDefiningOp();
-    if (!source || source->getBlock() != select->getBlock())
-      return value;
-    for (Value operand : source->getOperands())
-      mapping.map(operand, clone(operand));
-    return b.clone(*source, mapping)->getResult(0);
-  }
-
   OpBuilder &b;
   Location loc;
-  arith::SelectOp select;
-  IRMapping mapping;
+  kernel::ArgSelectOp select;
 };
 } // namespace
 
 void GenericCode::emitSelection(const Threads &threads, gpu::GPUFuncOp function,
                                 Value output) {
-  auto selects = *findSelects(op);
-  arith::SelectOp element = selects.first, number = selects.second;
-  Selection selection(b, loc, element);
+  kernel::ArgSelectOp select = findSelect(op);
+  Selection selection(b, loc, select);
   setIndices(output, outer);
   SmallVector<Value> before = loadOutputs();
   int64_t points = countReduced();
   int64_t shares = llvm::bit_floor(uint64_t(std::min(points, threads.count)));
-  // The values that the body selects from, without the selects.
+  // The values that the body selects from.
   Operation *yield = op.getBody()->getTerminator();
   auto emitPoint = [&](Value index) -> Point {
     setIndices(index, reduced);
-    yield->setOperands({element.getTrueValue(), number.getTrueValue()});
+    yield->setOperands({select.getElement(), select.getNumber()});
     SmallVector<Value> values = emitBody(before);
-    yield->setOperands({element, number});
+    yield->setOperands(select->getResults());
     return {values[0], values[1]};
   };
   auto makeMemory = [&](Type type) {
     return makeShared(b, loc, function, MemRefType::get({shares}, type));
   };
-  Value elements = makeMemory(element.getType());
-  Value numbers = makeMemory(number.getType());
+  Value elements = makeMemory(select.getElement().getType());
+  Value numbers = makeMemory(select.getNumber().getType());
   auto load = [&](Value at) -> Point {
     return {memref::LoadOp::create(b, loc, elements, at),
             memref::LoadOp::create(b, loc, numbers, at)};

@@ -20,6 +20,7 @@
 
 #include "ArenaPlaces.h"
 #include "GenericCode.h"
+#include "GroupForms.h"
 #include "SplitContracts.h"
 #include "mp-opt/Codegen/Common/MemoryAccesses.h"
 #include "mp-opt/Codegen/GPU/FormKernels.h"
@@ -44,9 +45,8 @@ constexpr int64_t shortColumn = 512, shortColumnPiece = 128;
 /// shares it, so that their sums can be parts of one kernel.
 constexpr int64_t maxPartialBytes = int64_t(256) << 20;
 
-/// The most points that one block computes in addition, and how many ops after
-/// a group its reader may be.
-constexpr int64_t fewPoints = 1024, lookAhead = 256;
+/// The most ops from a group to its reader.
+constexpr int64_t lookAhead = 256;
 
 /// A dimension that is reduced in pieces. If there is a piece for each index,
 /// the pieces are all of it; else points are left over if the size is not a
@@ -466,7 +466,7 @@ static void joinReader(device::GroupOp group) {
   int64_t points = 1;
   for (int64_t extent : op.getStaticLoopRanges())
     points *= extent;
-  if (points > fewPoints)
+  if (points > maxBlockPoints)
     return;
   SmallVector<Access> own = findAccesses(group);
   int64_t left = lookAhead;

@@ -270,23 +270,9 @@ bool ContractShape::follows(unsigned first, unsigned second) const {
 }
 
 void ContractShape::findGroups() {
-  ArrayRef<AffineMap> maps = contract.maps;
-  AffineMap a = maps[0], b = maps[1], c = maps.back();
+  AffineMap c = contract.maps.back();
   unsigned numDims = c.getNumDims();
   // Lanes go along the last dimension of c, since they are stored there.
-  rhs = 1;
-  for (AffineExpr expr : llvm::reverse(c.getResults())) {
-    std::optional<unsigned> dim;
-    for (unsigned i = 0; i < numDims; ++i)
-      if (expr.isFunctionOfDim(i) &&
-          a.isFunctionOfDim(i) != b.isFunctionOfDim(i))
-        dim = i;
-    if (!dim)
-      continue;
-    rhs = b.isFunctionOfDim(*dim) ? 1 : 0;
-    break;
-  }
-  lhs = 1 - rhs;
   SmallVector<unsigned> order;
   for (AffineExpr expr : c.getResults())
     for (unsigned i = 0; i < numDims; ++i)
@@ -295,19 +281,17 @@ void ContractShape::findGroups() {
   for (unsigned i = 0; i < numDims; ++i)
     if (!c.isFunctionOfDim(i))
       order.push_back(i);
-  for (unsigned dim : order) {
-    bool ofLHS = maps[lhs].isFunctionOfDim(dim);
-    bool ofRHS = maps[rhs].isFunctionOfDim(dim);
-    GroupKind kind = !c.isFunctionOfDim(dim) ? K
-                     : ofLHS == ofRHS        ? Batch
-                     : ofLHS                 ? M
-                                             : N;
-    auto &dims = groups[kind];
-    if (!dims.empty() && follows(dims.back().back(), dim))
-      dims.back().push_back(dim);
-    else
-      dims.push_back({dim});
-  }
+  ContractGroups found = ContractGroups::get(contract.maps, order);
+  lhs = found.lhs;
+  rhs = found.rhs;
+  for (GroupKind kind : {Batch, M, N, K})
+    for (unsigned dim : found.dims[kind]) {
+      auto &dims = groups[kind];
+      if (!dims.empty() && follows(dims.back().back(), dim))
+        dims.back().push_back(dim);
+      else
+        dims.push_back({dim});
+    }
 }
 
 /// Makes batches of all dimensions of N but the last, if its lines can be read
@@ -390,27 +374,6 @@ MemRefType getLineType(const OperandShape &operand) {
   return MemRefType::get({ShapedType::kDynamic}, operand.element,
                          StridedLayoutAttr::get(operand.element.getContext(),
                                                 ShapedType::kDynamic, {1}));
-}
-
-bool hasSingleDims(AffineMap map) {
-  return llvm::all_of(map.getResults(), [&](AffineExpr expr) {
-    auto form = getLinearForm(expr, map.getNumDims());
-    return form && llvm::count_if(form->factors, [](int64_t factor) {
-                     return factor != 0;
-                   }) <= 1;
-  });
-}
-
-std::optional<unsigned> findPlainAxis(AffineMap map, unsigned dim) {
-  std::optional<unsigned> found;
-  for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
-    if (!expr.isFunctionOfDim(dim))
-      continue;
-    if (found || !isa<AffineDimExpr>(expr))
-      return std::nullopt;
-    found = axis;
-  }
-  return found;
 }
 
 } // namespace mp::kernel

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mp-opt/Dialect/Kernel/ContractShape.h"
+#include "mp-opt/Dialect/Kernel/Windows.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -38,32 +39,32 @@ struct CutOutOfBoundsPositions : public OpRewritePattern<ContractOp> {
 
 } // namespace
 
-/// The filter positions of `dim` that reach elements, if others do not. `form`
-/// is the coordinate, `extent` the number of elements.
-static std::optional<PositionRange> findRange(const LinearForm &form,
-                                              unsigned dim,
+/// The filter positions of `loop` that reach one of `extent` elements, if
+/// others do not.
+static std::optional<PositionRange> findRange(const OperandAxis &axis,
+                                              AxisLoop loop,
                                               ArrayRef<int64_t> sizes,
                                               int64_t extent) {
-  int64_t low = form.constant, high = form.constant;
-  for (auto [other, factor] : llvm::enumerate(form.factors)) {
-    if (factor == 0 || other == dim)
+  int64_t low = axis.offset, high = axis.offset;
+  for (auto [dim, step] : axis.getLoops()) {
+    if (dim == loop.dim)
       continue;
-    if (ShapedType::isDynamic(sizes[other]) || sizes[other] < 1)
+    if (ShapedType::isDynamic(sizes[dim]) || sizes[dim] < 1)
       return std::nullopt;
-    (factor > 0 ? high : low) += factor * (sizes[other] - 1);
+    (step > 0 ? high : low) += step * (sizes[dim] - 1);
   }
   auto reaches = [&](int64_t position) {
-    int64_t shift = form.factors[dim] * position;
+    int64_t shift = loop.step * position;
     return high + shift >= 0 && low + shift < extent;
   };
-  PositionRange range{dim, 0, 0, 0, sizes[dim]};
+  PositionRange range{loop.dim, 0, 0, 0, sizes[loop.dim]};
   while (range.size > 1 && !reaches(range.first)) {
     ++range.first;
     --range.size;
   }
   while (range.size > 1 && !reaches(range.first + range.size - 1))
     --range.size;
-  if (range.size == sizes[dim])
+  if (range.size == sizes[loop.dim])
     return std::nullopt;
   return range;
 }
@@ -73,22 +74,21 @@ static std::optional<PositionRange> findRange(ContractOp op) {
   SmallVector<int64_t> sizes = getStaticSizes(op);
   for (unsigned image : {0, 1}) {
     auto type = dyn_cast<RankedTensorType>(op->getOperand(image).getType());
-    for (auto [position, expr] : llvm::enumerate(maps[image].getResults())) {
-      auto form = getLinearForm(expr, sizes.size());
-      if (!type || type.isDynamicDim(position) || !form ||
-          form->getSingleDim() >= 0)
+    if (!type)
+      continue;
+    for (const OperandAxis &axis : getOperandAxes(maps, image)) {
+      if (type.isDynamicDim(axis.position) || axis.getPlainLoop())
         continue;
-      for (unsigned dim = 0; dim < sizes.size(); ++dim) {
-        auto axis = findPlainAxis(maps[1 - image], dim);
-        bool isSummed = !maps.back().isFunctionOfDim(dim);
-        if (form->factors[dim] == 0 || !axis || !isSummed ||
-            ShapedType::isDynamic(sizes[dim]))
+      for (AxisLoop loop : axis.summed) {
+        auto weightAxis = findPlainAxis(maps[1 - image], loop.dim);
+        if (!weightAxis || ShapedType::isDynamic(sizes[loop.dim]))
           continue;
-        auto range = findRange(*form, dim, sizes, type.getDimSize(position));
+        auto range =
+            findRange(axis, loop, sizes, type.getDimSize(axis.position));
         if (!range)
           continue;
         range->weight = 1 - image;
-        range->axis = *axis;
+        range->axis = *weightAxis;
         return range;
       }
     }

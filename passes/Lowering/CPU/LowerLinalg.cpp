@@ -9,6 +9,7 @@
 
 #include "mp-opt/Codegen/CPU/LinalgToLoops.h"
 #include "mp-opt/Codegen/Target/Target.h"
+#include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -56,6 +57,7 @@ void LowerLinalg::runOnOperation() {
   for (scf::ForallOp op : foralls)
     lowerToLoops(rewriter, op, rangeElements);
   generalizeCopies(getOperation(), rewriter);
+  kernel::lowerArgSelects(getOperation());
   SmallVector<linalg::LinalgOp> ops;
   getOperation()->walk([&](linalg::LinalgOp op) { ops.push_back(op); });
   for (linalg::LinalgOp op : ops) {

@@ -10,6 +10,7 @@
 
 #include "mp-opt/Codegen/GPU/GroupsToGPU.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
+#include "mp-opt/Dialect/Kernel/Kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -31,7 +32,8 @@ struct ConvertGroupsToGPU
 
   void runOnOperation() override {
     if (failed(convertGroupsToGPU(getOperation())))
-      signalPassFailure();
+      return signalPassFailure();
+    kernel::lowerArgSelects(getOperation());
   }
 };
 } // namespace

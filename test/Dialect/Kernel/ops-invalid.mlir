@@ -226,3 +226,11 @@ func.func @round_to_wide(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x
   }
   return
 }
+
+// -----
+
+func.func @unsigned_floats(%x: f32, %i: i64) -> (f32, i64) {
+  // expected-error @below {{expected integers that are unsigned, got 'f32'}}
+  %0:2 = kernel.arg_select gt unsigned %x, %i over %x, %i : f32, i64
+  return %0#0, %0#1 : f32, i64
+}

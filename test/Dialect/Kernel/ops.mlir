@@ -119,3 +119,12 @@ func.func @update_transposed(%w: tensor<32x32xf32> {bufferization.writable = tru
   } -> tensor<32x32xf32>
   return %z : tensor<32x32xf32>
 }
+
+// CHECK-LABEL: func @step
+// CHECK: kernel.arg_select gt %{{.*}}, %{{.*}} over %{{.*}}, %{{.*}} : f32, i64
+// CHECK: kernel.arg_select le unsigned %{{.*}}, %{{.*}} over %{{.*}}, %{{.*}} : i8, i32
+func.func @step(%x: f32, %i: i64, %best: f32, %place: i64, %n: i8, %j: i32) -> (f32, i64, i8, i32) {
+  %0:2 = kernel.arg_select gt %x, %i over %best, %place : f32, i64
+  %1:2 = kernel.arg_select le unsigned %n, %j over %n, %j : i8, i32
+  return %0#0, %0#1, %1#0, %1#1 : f32, i64, i8, i32
+}

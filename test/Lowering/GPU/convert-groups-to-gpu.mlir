@@ -403,12 +403,10 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   device.group "reduce" {
     linalg.generic {indexing_maps = [#row, #one, #one], iterator_types = ["parallel", "reduction"]} ins(%x : memref<4x5000xf32>) outs(%v, %i : memref<4xf32>, memref<4xi64>) {
     ^bb0(%a: f32, %best: f32, %number: i64):
-      %0 = arith.cmpf ogt, %a, %best : f32
-      %1 = linalg.index 1 : index
-      %2 = arith.index_cast %1 : index to i64
-      %3 = arith.select %0, %a, %best : f32
-      %4 = arith.select %0, %2, %number : i64
-      linalg.yield %3, %4 : f32, i64
+      %0 = linalg.index 1 : index
+      %1 = arith.index_cast %0 : index to i64
+      %2:2 = kernel.arg_select gt %a, %1 over %best, %number : f32, i64
+      linalg.yield %2#0, %2#1 : f32, i64
     }
   }
   return %ok : i32

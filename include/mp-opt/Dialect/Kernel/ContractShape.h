@@ -6,13 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Describes a contraction on memrefs by its types and maps, without any code.
-// Its dimensions fall into four groups, batch, M, N and K, as in
-//
-//     C[batch][m][n] = sum over k of LHS[batch][m][k] * RHS[batch][k][n],
-//
-// where the right-hand side is the operand that has the last axis of the
-// result: a or b. Strategies are chosen by this description, and code follows
-// it.
+// Its dimensions fall into groups (ContractGroups.h), where the right-hand side
+// is the operand that has the last axis of the result: a or b. Strategies are
+// chosen by this description, and code follows it.
 //
 // Contractions that differ in sizes share code: few sizes are part of it.
 //
@@ -21,6 +17,7 @@
 #ifndef MPOPT_DIALECT_KERNEL_CONTRACTSHAPE_H
 #define MPOPT_DIALECT_KERNEL_CONTRACTSHAPE_H
 
+#include "mp-opt/Dialect/Kernel/ContractGroups.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 
 namespace mp::kernel {
@@ -63,8 +60,6 @@ llvm::SmallVector<int64_t> getStaticSizes(ContractOp op);
 /// `sizes`, is known never to leave it.
 bool isInBounds(const LinearForm &form, llvm::ArrayRef<int64_t> sizes,
                 int64_t operandSize);
-
-enum GroupKind { Batch, M, N, K };
 
 /// A dimension of an operand that indices may exceed: a linear expression.
 struct Bound {
@@ -135,14 +130,6 @@ inline int64_t getMaxRuns(int64_t lanes, int64_t length) {
 /// zeros for others; absent if some are known only in a call.
 std::optional<llvm::SmallVector<int64_t>> getPackedSizes(ContractOp op,
                                                          unsigned operand);
-
-/// True if each result is along at most one dimension, maybe some of its
-/// indices: `d`, `2 * d + 1`, a constant.
-bool hasSingleDims(mlir::AffineMap map);
-
-/// The axis that is `dim`, if there is one and no other result of `map` depends
-/// on `dim`.
-std::optional<unsigned> findPlainAxis(mlir::AffineMap map, unsigned dim);
 
 /// The type of an operand as one line of memory.
 mlir::MemRefType getLineType(const OperandShape &operand);

@@ -113,6 +113,9 @@ void populateSlicePatterns(mlir::RewritePatternSet &patterns);
 /// they are outside of the image for all results and sizes are known.
 void populateOutOfBoundsPositionPatterns(mlir::RewritePatternSet &patterns);
 
+/// Replaces all `kernel.arg_select` in `root` by comparisons and selects.
+void lowerArgSelects(mlir::Operation *root);
+
 /// The number of multiplications and additions of all contractions in `root`,
 /// each counted once; absent if a size is unknown.
 std::optional<double> countFlops(mlir::Operation *root);

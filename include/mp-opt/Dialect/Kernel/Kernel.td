@@ -132,4 +132,46 @@ def Kernel_YieldOp : Kernel_Op<"yield", [
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 
+def Kernel_Element : AnyTypeOf<[AnyFloat, AnySignlessInteger]>;
+
+def Kernel_ArgSelectOp : Kernel_Op<"arg_select", [
+    Pure, AllTypesMatch<["element", "best", "selected"]>,
+    AllTypesMatch<["number", "best_number", "selected_number"]>]> {
+  let summary = "the better of two elements, and its number";
+  let description = [{
+    A step of ArgMax or ArgMin, in the body of a reduction with two results:
+    `element` and its `number` if the element is better than `best`, which comes
+    before it; else `best` and its number. Greater elements are better with `gt`
+    and `ge`, lesser ones with `lt` and `le`; `ge` and `le` select the last of
+    equal elements, the others the first. A NaN is better than all numbers.
+    Integers are signed unless `unsigned` is given.
+
+    Fusion sees scalar arithmetic; code for GPUs sees that the points of the
+    reduction can be divided among threads.
+
+    ```mlir
+    %1:2 = kernel.arg_select gt %x, %i over %best, %place : f32, i64
+    ```
+  }];
+  let arguments = (ins Kernel_Element:$element, AnySignlessInteger:$number,
+                       Kernel_Element:$best, AnySignlessInteger:$best_number,
+                       Kernel_OrderAttr:$order, UnitAttr:$is_unsigned);
+  let results = (outs Kernel_Element:$selected,
+                      AnySignlessInteger:$selected_number);
+  let assemblyFormat = [{
+    $order (`unsigned` $is_unsigned^)? $element `,` $number `over` $best `,`
+    $best_number attr-dict `:` type($element) `,` type($number)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// True if the last of equal elements is selected.
+    bool takesLast() {
+      return getOrder() == Order::GE || getOrder() == Order::LE;
+    }
+    /// Emits the test if `x`, which comes after `y`, is better.
+    ::mlir::Value isBetter(::mlir::OpBuilder &b, ::mlir::Value x,
+                           ::mlir::Value y);
+  }];
+}
+
 #endif // MPOPT_DIALECT_KERNEL_KERNEL_TD

@@ -34,6 +34,14 @@ class Kernel_Enum<string name, string summary, list<I32EnumAttrCase> cases>
   let genSpecializedAttr = 0;
 }
 
+def Kernel_Order : Kernel_Enum<"Order", "when an element is the better one", [
+    I32EnumAttrCase<"GT", 0, "gt">,
+    I32EnumAttrCase<"GE", 1, "ge">,
+    I32EnumAttrCase<"LT", 2, "lt">,
+    I32EnumAttrCase<"LE", 3, "le">,
+  ]>;
+def Kernel_OrderAttr : EnumAttr<Kernel_Dialect, Kernel_Order, "order">;
+
 def Kernel_Strategy : Kernel_Enum<"Strategy", "how a contraction is computed", [
     I32EnumAttrCase<"Blocked", 0, "blocked">,
     I32EnumAttrCase<"Winograd", 1, "winograd">,

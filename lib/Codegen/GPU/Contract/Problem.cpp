@@ -75,16 +75,9 @@ Axis Problem::getAxis(unsigned dim) const {
   return axis;
 }
 
-/// Orders M, N and batches as their elements are in c, and K as they are in an
-/// operand whose other group is not contiguous.
-void Problem::orderDims(SmallVectorImpl<unsigned> &dims, GroupKind kind) const {
-  if (kind != K) {
-    ArrayRef<int64_t> output = steps.back();
-    llvm::stable_sort(dims, [&](unsigned a, unsigned b) {
-      return std::abs(output[a]) > std::abs(output[b]);
-    });
-    return;
-  }
+/// Orders K as its elements are in an operand whose other group is not
+/// contiguous.
+void Problem::orderSum(SmallVectorImpl<unsigned> &dims) const {
   for (unsigned operand : {rhs, lhs}) {
     GroupKind other = operand == lhs ? M : N;
     if (getLastStep(other, operand) == 1)
@@ -111,35 +104,25 @@ static bool areJoined(const Axis &outer, const Axis &inner) {
   return true;
 }
 
+/// M, N and batches have the order of their elements in c.
 void Problem::addGroups() {
-  SmallVector<AffineMap> maps = op.getMaps();
-  auto isOf = [&](unsigned operand, unsigned dim) {
-    return maps[operand].isFunctionOfDim(dim);
-  };
-  int64_t least = INT64_MAX;
-  for (unsigned dim = 0; dim < dimSizes.size(); ++dim) {
-    int64_t step = std::abs(steps.back()[dim]);
-    if (dimSizes[dim] == 1 || !maps.back().isFunctionOfDim(dim) ||
-        isOf(0, dim) == isOf(1, dim) || step >= least)
-      continue;
-    least = step;
-    rhs = isOf(1, dim) ? 1 : 0;
-  }
-  lhs = 1 - rhs;
-  SmallVector<unsigned> dims[4];
-  for (unsigned dim = 0; dim < dimSizes.size(); ++dim) {
-    GroupKind kind = !maps.back().isFunctionOfDim(dim)  ? K
-                     : isOf(lhs, dim) == isOf(rhs, dim) ? Batch
-                     : isOf(lhs, dim)                   ? M
-                                                        : N;
-    sizes[kind] *= dimSizes[dim];
-    if (dimSizes[dim] != 1)
-      dims[kind].push_back(dim);
-  }
+  SmallVector<unsigned> order;
+  for (auto [dim, size] : llvm::enumerate(dimSizes))
+    if (size != 1)
+      order.push_back(dim);
+  ArrayRef<int64_t> output = steps.back();
+  llvm::stable_sort(order, [&](unsigned a, unsigned b) {
+    return std::abs(output[a]) > std::abs(output[b]);
+  });
+  ContractGroups found = ContractGroups::get(op.getMaps(), order);
+  lhs = found.lhs;
+  rhs = found.rhs;
   for (GroupKind kind : {Batch, M, N, K}) {
-    orderDims(dims[kind], kind);
-    for (unsigned dim : dims[kind]) {
+    if (kind == K)
+      orderSum(found.dims[K]);
+    for (unsigned dim : found.dims[kind]) {
       Axis axis = getAxis(dim);
+      sizes[kind] *= axis.size;
       if (groups[kind].empty() || !areJoined(groups[kind].back(), axis)) {
         groups[kind].push_back(axis);
         continue;

@@ -6,13 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Describes a contraction whose sizes are known by its sizes, strides and maps,
-// without any code. Its dimensions fall into four groups, batch, M, N and K:
-//
-//     C[batch][m][n] = sum over k of LHS[batch][m][k] * RHS[batch][k][n]
-//
-// Each group is counted by one flat index. The offset of an operand's element
-// is a sum of one offset for each group, and so are the coordinates that may be
-// out of bounds.
+// without any code. Each group of its dimensions (ContractGroups.h) is counted
+// by one flat index. The offset of an operand's element is a sum of one offset
+// for each group, and so are the coordinates that may be out of bounds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -81,7 +77,7 @@ struct Problem {
 private:
   void addOperands();
   void addGroups();
-  void orderDims(llvm::SmallVectorImpl<unsigned> &dims, GroupKind kind) const;
+  void orderSum(llvm::SmallVectorImpl<unsigned> &dims) const;
   Axis getAxis(unsigned dim) const;
 
   llvm::SmallVector<int64_t> dimSizes;

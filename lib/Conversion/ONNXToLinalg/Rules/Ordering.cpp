@@ -8,6 +8,7 @@
 #include "../Movement.h"
 #include "../Rules.h"
 #include "../Sorting.h"
+#include "mp-opt/Dialect/Kernel/Kernel.h"
 
 using namespace mlir;
 
@@ -57,8 +58,9 @@ static LogicalResult argRule(NodeLowering &node, bool isMax) {
                                 getExtreme(s, type, isMax, isUnsigned), best)
              .getResult(0);
   Value place = e.full(to, wide, 0.0).value;
-  using S = Scalars;
-  S::Order order = isMax ? (isLast ? S::GE : S::GT) : (isLast ? S::LE : S::LT);
+  using kernel::Order;
+  Order order = isMax ? (isLast ? Order::GE : Order::GT)
+                      : (isLast ? Order::LE : Order::LT);
   auto op = linalg::GenericOp::create(
       e.b, e.loc, TypeRange{best.getType(), place.getType()}, x.value,
       ValueRange{best, place}, maps, iterators,
@@ -66,20 +68,12 @@ static LogicalResult argRule(NodeLowering &node, bool isMax) {
         OpBuilder::InsertionGuard guard(e.b);
         e.b.setInsertionPoint(nested.getInsertionBlock(),
                               nested.getInsertionPoint());
-        Value value = s.widen(arguments[0], x.element), old = arguments[1];
-        Value isBetter = s.compare(order, value, old, isUnsigned);
-        if (S::isFloat(value)) {
-          Value isNaN = s.compare(S::NE, value, value);
-          if (!isLast)
-            isNaN = arith::AndIOp::create(e.b, e.loc, isNaN,
-                                          s.compare(S::EQ, old, old));
-          isBetter = arith::OrIOp::create(e.b, e.loc, isBetter, isNaN);
-        }
+        Value value = s.widen(arguments[0], x.element);
         Value i = linalg::IndexOp::create(e.b, e.loc, *axis);
-        Value results[] = {
-            s.select(isBetter, value, old),
-            s.select(isBetter, s.fromIndex(i, wide), arguments[2])};
-        linalg::YieldOp::create(e.b, e.loc, results);
+        auto selected = kernel::ArgSelectOp::create(
+            e.b, e.loc, TypeRange{type, wide}, value, s.fromIndex(i, wide),
+            arguments[1], arguments[2], order, isUnsigned);
+        linalg::YieldOp::create(e.b, e.loc, selected->getResults());
       });
   e.noteSizes(op.getResult(1), to);
   TensorValue result = {op.getResult(1), wide};
