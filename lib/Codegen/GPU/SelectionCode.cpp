@@ -167,7 +167,7 @@ private:
 };
 } // namespace
 
-void GenericCode::emitSelection(const Threads &threads, gpu::GPUFuncOp function,
+void GenericCode::emitSelection(const Threads &threads, SharedMemory &shared,
                                 Value output) {
   auto selects = *findSelects(op);
   arith::SelectOp element = selects.first, number = selects.second;
@@ -186,7 +186,7 @@ void GenericCode::emitSelection(const Threads &threads, gpu::GPUFuncOp function,
     return {values[0], values[1]};
   };
   auto makeMemory = [&](Type type) {
-    return makeShared(b, loc, function, MemRefType::get({shares}, type));
+    return shared.make(b, loc, MemRefType::get({shares}, type));
   };
   Value elements = makeMemory(element.getType());
   Value numbers = makeMemory(number.getType());
