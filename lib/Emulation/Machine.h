@@ -18,6 +18,7 @@
 #ifndef MPOPT_LIB_EMULATION_MACHINE_H
 #define MPOPT_LIB_EMULATION_MACHINE_H
 
+#include "mp-opt/Codegen/Target/GPULimits.h"
 #include "mp-opt/Emulation/EmulatedCode.h"
 #include "mp-opt/Emulation/Emulator.h"
 
@@ -33,11 +34,12 @@
 
 namespace mp::emulation {
 
-constexpr uint32_t warpSize = 32;
-constexpr uint32_t maxThreads = 1024;
+constexpr uint32_t warpSize = device::warpSize;
+constexpr uint32_t maxThreads = device::maxThreads;
 constexpr uint32_t numBarriers = 16;
 /// Limits of Hopper in bytes: all shared memory, and its static part.
-constexpr uint32_t maxShared = 227 * 1024, maxStaticShared = 48 * 1024;
+constexpr uint32_t maxShared = device::maxHopperShared,
+                   maxStaticShared = device::maxStaticShared;
 /// The alignment of dynamic shared memory.
 constexpr uint32_t sharedAlignment = 1024;
 constexpr size_t stackBytes = 128 * 1024;

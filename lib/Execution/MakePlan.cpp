@@ -31,8 +31,7 @@ using namespace mlir;
 
 namespace mp {
 
-static_assert(device::controlWords == MP_PLAN_CONTROL_WORDS &&
-              device::maxThreads == MP_PLAN_MAX_THREADS);
+static_assert(device::controlWords == MP_PLAN_CONTROL_WORDS);
 static_assert(int(device::CallNumber) == MP_CONTROL_CALL &&
               int(device::HasFailed) == MP_CONTROL_FAILED &&
               int(device::ErrorText) == MP_CONTROL_ERROR &&

@@ -11,7 +11,7 @@
 #include "mp-opt/API/Run/InferenceMode.h"
 #include "mp-opt/API/Train/TrainedModel.h"
 #include "mp-opt/Codegen/Host/HostTarget.h"
-#include "mp-opt/Execution/DeviceModels.h"
+#include "mp-opt/Codegen/Target/KnownTargets.h"
 #include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Options/InputFlags.h"
 #include "mp-opt/Options/OptionGroups.h"

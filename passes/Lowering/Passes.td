@@ -509,40 +509,6 @@ def KernelToCPU : Pass<"kernel-to-cpu", "::mlir::ModuleOp"> {
     "::mp::runtime::RuntimeDialect"];
 }
 
-def SelectTile : Pass<"kernel-select-tile"> {
-  let summary = "Choose how contractions are computed on a GPU";
-  let description = [{
-    Before: contractions of the kernel dialect are on memrefs of known sizes,
-    strides and offsets. After: each has a `kernel.tile` (`#kernel.tile`), and a
-    remark of the category `mp-codegen` describes it: the instructions, tensor
-    cores or fused multiply-adds, and the tiles of blocks, warps or threads. An
-    existing attribute is kept if it fits.
-
-    Example: test/Lowering/GPU/kernel-select-tile.mlir
-  }];
-  let dependentDialects = ["::mp::kernel::KernelDialect"];
-}
-
-def ConvertContractToGPU : Pass<"convert-contract-to-gpu", "::mlir::ModuleOp"> {
-  let summary = "Write contractions as kernels for GPUs";
-  let description = [{
-    Before: contractions of the kernel dialect are on memrefs of known sizes,
-    strides and offsets; without a `kernel.tile` they get the one that
-    `kernel-select-tile` would choose. After: each is a `device.launch` of a
-    function of its own in `gpu.module @kernels`, in which blocks of threads
-    compute tiles of the result through shared memory. A tile that does not fit,
-    and an epilogue that needs more than operands and constants, are errors.
-
-    Example: test/Lowering/GPU/convert-contract-to-gpu.mlir
-  }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
-    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::nvgpu::NVGPUDialect", "::mlir::NVVM::NVVMDialect",
-    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
-    "::mp::device::DeviceDialect"];
-}
-
 def ConvertScratchToLLVM : Pass<"convert-scratch-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Get memory of threads from the run-time library";
   let description = [{
@@ -576,8 +542,9 @@ def SettleMemory : Pass<"mp-settle-memory"> {
 def SetGPU : Pass<"mp-set-gpu", "::mlir::ModuleOp"> {
   let summary = "Set the GPU for which kernels are made";
   let description = [{
-    After: the module's `kernel.chip` is `chip`; later passes make kernels for
-    this chip. Without it, kernels are for NVIDIA's GPUs.
+    After: the module has a `device.target` (`#device.target`) with this chip;
+    later passes make kernels for it. Without the attribute, kernels are for
+    NVIDIA's GPUs.
 
     Example: test/Lowering/GPU/mp-set-gpu.mlir
   }];
@@ -677,12 +644,29 @@ def MergeGroups : Pass<"mp-merge-groups", "::mlir::ModuleOp"> {
                            "::mp::device::DeviceDialect"];
 }
 
+def SelectGPUStrategy : Pass<"kernel-select-gpu-strategy"> {
+  let summary = "Choose the tiles, blocks and threads of groups";
+  let description = [{
+    Before: `device.group`s whose ops have known sizes. After: each group that
+    becomes a kernel has a `strategy` (`#device.strategy`), and contractions
+    that are worth tiles have a `tile` (`#kernel.tile`): tensor cores or fused
+    multiply-adds, and the tiles of blocks, warps or threads. A tile that is
+    given is kept if it fits. A remark of the category `mp-codegen` describes
+    each choice.
+
+    Example: test/Lowering/GPU/kernel-select-gpu-strategy.mlir
+  }];
+  let dependentDialects = ["::mp::kernel::KernelDialect",
+                           "::mp::device::DeviceDialect"];
+}
+
 def ConvertGroupsToGPU : Pass<"convert-groups-to-gpu", "::mlir::ModuleOp"> {
   let summary = "Write groups as functions for a GPU";
   let description = [{
-    Before: `device.group`s. After: `gpu.module @kernels` has a `gpu.func` for
-    each group; equal groups share one. A `device.launch` replaces the group,
-    and says how many blocks and threads there are.
+    Before: each `device.group` has its strategy. After: `gpu.module @kernels`
+    has a `gpu.func` for each group, which does what the strategy says; equal
+    groups share one. A `device.launch` replaces the group, and says how many
+    blocks and threads there are.
 
     Example: test/Lowering/GPU/convert-groups-to-gpu.mlir
   }];

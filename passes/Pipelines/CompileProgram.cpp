@@ -11,8 +11,8 @@
 #include "Lowering/Passes.h"
 #include "Pipelines/PassFailures.h"
 #include "Pipelines/Pipelines.h"
-#include "mp-opt/Codegen/GPU/Contract.h"
 #include "mp-opt/Conversion/ONNXToLinalg.h"
+#include "mp-opt/Dialect/Device/DeviceOps.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 #include "mp-opt/Execution/CodeCache.h"
@@ -117,8 +117,9 @@ static LogicalResult lower(ModuleOp module, const CompileOptions &options,
   pm.enableTiming(timing);
   module->setAttr(mark::target, options.target->getAttr(module.getContext()));
   if (usesTF32(options))
-    module->setAttr(kernel::fp32ProductsName,
-                    StringAttr::get(module.getContext(), kernel::tf32));
+    module->setAttr(device::targetName,
+                    device::TargetAttr::get(module.getContext(), "sm_80",
+                                            device::FP32Products::TF32));
   if (failed(inlineFunctions(module, timing)) ||
       failed(stackSequences(module, timing)) ||
       failed(convertGraph(module, options, timing)))
@@ -180,7 +181,7 @@ static std::string describeSettings(const CompileOptions &options) {
   if (options.device == DeviceKind::CUDA)
     os << " " << options.ptx.chip << " " << options.ptx.version;
   if (usesTF32(options))
-    os << " " << kernel::tf32;
+    os << " " << device::stringifyFP32Products(device::FP32Products::TF32);
   os << "\n";
   os << stringifyInstructionSet(options.target->isa) << " "
      << stringifyProducts(options.target->products) << " "

@@ -192,6 +192,7 @@ void buildGPUFormation(OpPassManager &pm, bool inPlace) {
   pm.addPass(createFormKernels());
   pm.addPass(createSplitReductions());
   pm.addPass(createMergeGroups());
+  pm.addNestedPass<func::FuncOp>(createSelectGPUStrategy());
   pm.addPass(createConvertGroupsToGPU());
   pm.addPass(createAddRankKernels());
 }

@@ -16,7 +16,7 @@
 #ifndef MPOPT_EXECUTION_DEVICECOST_H
 #define MPOPT_EXECUTION_DEVICECOST_H
 
-#include "mp-opt/Execution/DeviceModels.h"
+#include "mp-opt/Codegen/Target/KnownTargets.h"
 #include "mp-opt/Execution/DevicePlan.h"
 
 #include <map>

@@ -84,7 +84,7 @@ void BlockCode::emitGeneric(linalg::GenericOp op) {
     b.setInsertionPoint(op);
     Threads all{makeIndex(b, loc, 0), 1};
     all.forEach(b, loc, code.countOutputs(), [&](Value output) {
-      code.emitTogether(threads, function, output);
+      code.emitTogether(threads, shared, output);
       gpu::BarrierOp::create(b, loc);
     });
   } else if (op.getNumReductionLoops() > 0) {

@@ -29,9 +29,9 @@ int64_t getWidth(mlir::Block &block);
 /// threads take the same path.
 class BlockCode {
 public:
-  BlockCode(mlir::RewriterBase &rewriter, mlir::gpu::GPUFuncOp function,
+  BlockCode(mlir::RewriterBase &rewriter, SharedMemory &shared,
             const Threads &threads)
-      : b(rewriter), function(function), threads(threads) {}
+      : b(rewriter), shared(shared), threads(threads) {}
 
   mlir::LogicalResult emit(mlir::Block &block);
 
@@ -43,7 +43,7 @@ private:
   void barrier(mlir::Operation *before);
 
   mlir::RewriterBase &b;
-  mlir::gpu::GPUFuncOp function;
+  SharedMemory &shared;
   Threads threads;
 };
 

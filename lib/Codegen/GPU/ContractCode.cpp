@@ -156,12 +156,12 @@ void emitContractLoops(RewriterBase &b, kernel::ContractOp op,
   ContractLoops(b, op).emit(threads);
 }
 
-kernel::ContractLaunch
-emitContractTiles(RewriterBase &b, ArrayRef<kernel::ContractOp> identical) {
+void emitContractTiles(RewriterBase &b,
+                       ArrayRef<kernel::ContractOp> identical) {
   OpBuilder::InsertionGuard guard(b);
   kernel::ContractOp first = identical.front();
   Location loc = first.getLoc();
-  kernel::ContractLaunch launch = kernel::getContractLaunch(first);
+  int64_t tiles = kernel::getContractLaunch(first).grid[0];
   b.setInsertionPoint(first);
   Value tile = getBlock(b, loc);
   SmallVector<Value> operands = first.getMappedOperands();
@@ -169,7 +169,7 @@ emitContractTiles(RewriterBase &b, ArrayRef<kernel::ContractOp> identical) {
   Value begin = makeIndex(b, loc, 0);
   for (auto [number, other] : llvm::enumerate(identical.drop_front())) {
     kernel::ContractOp op = other;
-    Value next = makeIndex(b, loc, int64_t(number + 1) * launch.grid[0]);
+    Value next = makeIndex(b, loc, int64_t(number + 1) * tiles);
     Value isBehind =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, tile, next);
     auto choose = [&](Value yes, Value no) {
@@ -182,10 +182,8 @@ emitContractTiles(RewriterBase &b, ArrayRef<kernel::ContractOp> identical) {
   if (identical.size() > 1)
     tile = arith::SubIOp::create(b, loc, tile, begin);
   kernel::emitContract(b, first, operands, tile);
-  launch.grid[0] *= int32_t(identical.size());
   for (kernel::ContractOp op : identical)
     b.eraseOp(op);
-  return launch;
 }
 
 } // namespace mp

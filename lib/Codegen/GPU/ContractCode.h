@@ -26,9 +26,8 @@ void emitContractLoops(mlir::RewriterBase &b, kernel::ContractOp op,
 /// Emits a tile for each block of a kernel: those of the first contraction,
 /// then those of the next one, which differs from it only in memory. Erases the
 /// ops.
-kernel::ContractLaunch
-emitContractTiles(mlir::RewriterBase &b,
-                  llvm::ArrayRef<kernel::ContractOp> identical);
+void emitContractTiles(mlir::RewriterBase &b,
+                       llvm::ArrayRef<kernel::ContractOp> identical);
 
 } // namespace mp
 

@@ -38,6 +38,8 @@ using namespace mlir;
 
 namespace mp {
 
+using device::Kind;
+
 namespace {
 
 /// The points, or products, of a branch that one block computes faster than
@@ -61,11 +63,11 @@ private:
   void placeTemporaries();
   void placeConditions();
   void makeGroups();
-  StringRef getKind(Operation &op);
+  Kind getKind(Operation &op);
   bool isBetweenGroups(Operation &op);
   bool isStable(memref::LoadOp load);
   bool isBoundToOpen(Operation &op);
-  void addToGroup(Operation &op, StringRef kind);
+  void addToGroup(Operation &op, Kind kind);
   void storeScalars(device::GroupOp group);
 
   ModuleOp module;
@@ -309,22 +311,22 @@ static Operation *findGuarded(Operation &op) {
   return isGuard ? &branch.thenBlock()->front() : nullptr;
 }
 
-StringRef KernelFormer::getKind(Operation &op) {
+Kind KernelFormer::getKind(Operation &op) {
   if (Operation *guarded = findGuarded(op))
     return getKind(*guarded);
   if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
     bool isMap = generic.getNumReductionLoops() == 0;
-    return isMap ? group::map : group::reduce;
+    return isMap ? Kind::Elementwise : Kind::Reduce;
   }
   if (isReduction(op))
-    return group::ranks;
+    return Kind::Collective;
   if (isa<kernel::ContractOp>(op))
-    return group::contract;
+    return Kind::Contract;
   if (isa<scf::ForallOp>(op))
-    return group::rows;
+    return Kind::RowWise;
   if (auto loop = dyn_cast<scf::ForOp>(op); loop && IndexedLoop::get(loop))
-    return group::indexed;
-  return group::block;
+    return Kind::Scatter;
+  return Kind::SingleBlock;
 }
 
 /// True if no op writes the loaded memory until the last op that depends on it.
@@ -375,18 +377,18 @@ bool KernelFormer::isBoundToOpen(Operation &op) {
   });
 }
 
-void KernelFormer::addToGroup(Operation &op, StringRef kind) {
+void KernelFormer::addToGroup(Operation &op, Kind kind) {
   Operation *guarded = findGuarded(op);
-  bool isSmall = kind != group::contract &&
+  bool isSmall = kind != Kind::Contract &&
                  countPoints(guarded ? *guarded : op) <= maxBlockPoints;
-  bool isOfHost = kind == group::ranks;
-  bool joins = kind == group::block || isOfHost || isSmall;
-  if (!open || !joins || isOfHost != (open.getKind() == group::ranks)) {
+  bool isOfHost = kind == Kind::Collective;
+  bool joins = kind == Kind::SingleBlock || isOfHost || isSmall;
+  if (!open || !joins || isOfHost != (open.getKind() == Kind::Collective)) {
     OpBuilder b(&op);
     open = device::GroupOp::create(b, op.getLoc(), kind);
     b.createBlock(&open.getBody());
   } else if (!isOfHost) {
-    open.setKind(group::block);
+    open.setKind(Kind::SingleBlock);
   }
   Block &body = open.getBody().front();
   op.moveBefore(&body, body.end());
@@ -449,7 +451,7 @@ void KernelFormer::makeGroups() {
       if (isa<ViewLikeOpInterface>(op))
         open = nullptr;
       else
-        addToGroup(*op, group::block);
+        addToGroup(*op, Kind::SingleBlock);
       continue;
     }
     if (!isBetweenGroups(*op))
@@ -495,7 +497,7 @@ void KernelFormer::storeScalars(device::GroupOp group) {
 
 /// Reports loops that keep one block busy and leave the others idle.
 static void reportLoops(device::GroupOp group) {
-  if (group.getKind() != group::block)
+  if (group.getKind() != Kind::SingleBlock)
     return;
   for (Operation &op : group.getBody().front()) {
     if (!isa<scf::ForOp, scf::WhileOp>(op) || countPoints(op) <= 1)

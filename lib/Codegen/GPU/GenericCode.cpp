@@ -52,6 +52,13 @@ void GenericCode::analyze() {
     findCombiners();
 }
 
+void GenericCode::inspect() {
+  Operation *before = op->getPrevNode();
+  analyze();
+  while (op->getPrevNode() != before)
+    b.eraseOp(op->getPrevNode());
+}
+
 //===----------------------------------------------------------------------===//
 // Reductions
 //===----------------------------------------------------------------------===//
@@ -121,16 +128,16 @@ void GenericCode::emitSerial(const Threads &threads) {
   });
 }
 
-void GenericCode::emitTogether(const Threads &threads, gpu::GPUFuncOp function,
+void GenericCode::emitTogether(const Threads &threads, SharedMemory &shared,
                                Value number) {
   if (!canCombine())
-    return emitSelection(threads, function, number);
+    return emitSelection(threads, shared, number);
   setIndices(number, outer);
   SmallVector<Value> partials = reduceFrom(threads.id, threads.count);
   SmallVector<Value> totals;
   for (auto [value, combiner] : llvm::zip(partials, combiners)) {
     Operation *own = combiner;
-    totals.push_back(reduceBlock(b, loc, function, threads, value,
+    totals.push_back(reduceBlock(b, loc, shared, threads, value,
                                  [&](OpBuilder &at, Value x, Value y) {
                                    return combine(at, own, x, y);
                                  }));
@@ -155,7 +162,7 @@ SmallVector<Value> GenericCode::reduceFrom(Value first, int64_t step) {
   return SmallVector<Value>(loop.getResults());
 }
 
-void GenericCode::emitColumns(const Threads &threads, gpu::GPUFuncOp function,
+void GenericCode::emitColumns(const Threads &threads, SharedMemory &shared,
                               Value tile) {
   int64_t outputs = countOutputs(), shares = threads.count / warpSize;
   Value width = makeIndex(b, loc, warpSize);
@@ -169,7 +176,7 @@ void GenericCode::emitColumns(const Threads &threads, gpu::GPUFuncOp function,
   SmallVector<Value> memories;
   for (Value partial : reduceFrom(share, shares)) {
     auto type = MemRefType::get({threads.count}, partial.getType());
-    memories.push_back(makeShared(b, loc, function, type));
+    memories.push_back(shared.make(b, loc, type));
     memref::StoreOp::create(b, loc, partial, memories.back(), threads.id);
   }
   gpu::BarrierOp::create(b, loc);

@@ -22,6 +22,9 @@ public:
       : LoopStructure(rewriter, op) {}
 
   void analyze();
+  /// Analyzes as well, but leaves no views of merged dimensions before the op:
+  /// nothing can be emitted.
+  void inspect();
 
   /// Elements of the outputs, and points that are reduced to one of them.
   int64_t countOutputs() const { return product(outer); }
@@ -49,19 +52,19 @@ public:
   /// Emits a thread for each output, which reduces one point after the other.
   void emitSerial(const Threads &threads);
   /// Emits code of all threads of the block for the output with this number.
-  void emitTogether(const Threads &threads, mlir::gpu::GPUFuncOp function,
+  void emitTogether(const Threads &threads, SharedMemory &shared,
                     mlir::Value output);
   /// Emits a block for as many outputs as a warp has lanes, number `tile` of
   /// these: each warp reduces its share of the points, one lane for each
   /// output.
-  void emitColumns(const Threads &threads, mlir::gpu::GPUFuncOp function,
+  void emitColumns(const Threads &threads, SharedMemory &shared,
                    mlir::Value tile);
 
 private:
   /// True if one of all points is selected, together with its number, as in
   /// ArgMax.
   bool canSelect() const;
-  void emitSelection(const Threads &threads, mlir::gpu::GPUFuncOp function,
+  void emitSelection(const Threads &threads, SharedMemory &shared,
                      mlir::Value output);
   int64_t getExtent(unsigned dim) const;
   int64_t product(llvm::ArrayRef<unsigned> dims) const;

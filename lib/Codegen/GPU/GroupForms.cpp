@@ -7,6 +7,8 @@
 
 #include "GroupForms.h"
 
+#include "mp-opt/Dialect/Kernel/Kernel.h"
+
 using namespace mlir;
 
 namespace mp {
@@ -24,6 +26,37 @@ scf::IfOp findGuard(Block &body) {
       !llvm::hasNItems(*guard.thenBlock(), 2))
     return nullptr;
   return guard;
+}
+
+Operation *findWork(Block &body) {
+  Block &block = [&]() -> Block & {
+    scf::IfOp guard = findGuard(body);
+    return guard ? *guard.thenBlock() : body;
+  }();
+  Operation *work = nullptr;
+  for (Operation &op : block)
+    if (isa<linalg::GenericOp, kernel::ContractOp, scf::ForallOp, scf::ForOp>(
+            op))
+      work = &op;
+  return work;
+}
+
+std::optional<RowRange> RowRange::get(scf::ForallOp forall) {
+  RowRange range;
+  for (auto [lower, upper, step] :
+       llvm::zip(forall.getMixedLowerBound(), forall.getMixedUpperBound(),
+                 forall.getMixedStep())) {
+    auto first = getConstantIntValue(lower), end = getConstantIntValue(upper),
+         by = getConstantIntValue(step);
+    if (!first || !end || !by)
+      return std::nullopt;
+    range.lowers.push_back(*first);
+    range.steps.push_back(*by);
+    range.counts.push_back(
+        std::max<int64_t>(0, llvm::divideCeil(*end - *first, *by)));
+    range.count *= range.counts.back();
+  }
+  return range;
 }
 
 Value getFilling(linalg::GenericOp op) {

@@ -26,6 +26,20 @@ mlir::scf::IfOp findGuard(mlir::Block &body);
 /// outside of the map; null otherwise.
 mlir::Value getFilling(mlir::linalg::GenericOp op);
 
+/// The op of a group that its kind is about, or that of its guard. Fails with a
+/// null result if there is none.
+mlir::Operation *findWork(mlir::Block &body);
+
+/// The iterations of a loop over rows, with an entry for each dimension.
+struct RowRange {
+  llvm::SmallVector<int64_t> lowers, steps, counts;
+  /// The product of `counts`.
+  int64_t count = 1;
+
+  /// Absent if bounds depend on data.
+  static std::optional<RowRange> get(mlir::scf::ForallOp forall);
+};
+
 } // namespace mp
 
 #endif // MPOPT_LIB_CODEGEN_GPU_GROUPFORMS_H

@@ -10,10 +10,7 @@
 #include "mp-opt/Codegen/Common/MemoryAccesses.h"
 #include "mp-opt/Codegen/Common/WorkCounter.h"
 #include "mp-opt/Codegen/GPU/Contract.h"
-#include "mp-opt/Codegen/GPU/FormKernels.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
-
-#include "llvm/ADT/StringSwitch.h"
 
 #include <map>
 
@@ -21,34 +18,39 @@ using namespace mlir;
 
 namespace mp {
 
+using device::Kind;
+
 using device::WorkKind;
 
 static WorkKind getWorkKind(device::GroupOp group) {
-  StringRef kind = group.getKind();
-  if (kind == group::contract)
+  if (group.getKind() == Kind::Contract)
     return WorkKind::Product;
   for (const Access &access : findAccesses(group))
     if (access.isWrite && access.range.base.getDefiningOp<runtime::InputOp>())
       return WorkKind::Update;
-  return llvm::StringSwitch<WorkKind>(kind)
-      .Case(group::map, WorkKind::Map)
-      .Case(group::reduce, WorkKind::Sum)
-      .Case(group::rows, WorkKind::Rows)
-      .Default(WorkKind::Block);
+  switch (group.getKind()) {
+  case Kind::Elementwise:
+    return WorkKind::Map;
+  case Kind::Reduce:
+    return WorkKind::Sum;
+  case Kind::RowWise:
+    return WorkKind::Rows;
+  default:
+    return WorkKind::Block;
+  }
 }
 
 /// Products of tf32 take twice the time of 16-bit ones.
 static int64_t getTensorCost(kernel::ContractOp op) {
-  auto group = op->getParentOfType<device::GroupOp>();
-  if (group.getKind() != group::contract || !kernel::isWorthTiles(op) ||
-      kernel::getTile(op).getBy() == kernel::Multiplier::FMA)
+  kernel::TileAttr tile = op.getTileAttr();
+  if (!tile || tile.getBy() == kernel::Multiplier::FMA)
     return 0;
   return kernel::isTF32(op) ? 2 : 1;
 }
 
 ArrayAttr countWork(device::GroupOp group, uint64_t temporaryBytes) {
   SmallVector<device::GroupOp> parts{group};
-  if (group.getKind() == group::parts)
+  if (group.getKind() == Kind::Fused)
     parts = llvm::to_vector(group.getBody().getOps<device::GroupOp>());
   std::map<WorkKind, SmallVector<device::GroupOp>> partsOf;
   for (device::GroupOp part : parts)

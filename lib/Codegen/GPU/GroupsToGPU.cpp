@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The number of threads follows from the ops of a group. Groups of equal layers
-// become the same text, and one function.
+// The strategies of groups say how many threads there are. Groups of equal
+// layers become the same text, and one function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,10 +20,9 @@
 #include "GroupWork.h"
 #include "IndexedCode.h"
 #include "KernelFunction.h"
-#include "PlaceWorkingCopies.h"
 #include "mp-opt/Codegen/Common/MemoryAccesses.h"
 #include "mp-opt/Codegen/GPU/Contract.h"
-#include "mp-opt/Codegen/GPU/FormKernels.h"
+#include "mp-opt/Codegen/Target/GPULimits.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
@@ -39,29 +38,23 @@ using namespace mlir;
 
 namespace mp {
 
+using device::Kind;
+using device::Sharing;
+
 namespace {
 
-/// The default number of threads of a block.
-constexpr int64_t commonThreads = 256;
-/// Bytes of shared memory that a block may have without asking for more, and
-/// those of them that are for temporaries.
+/// Bytes of shared memory for the temporaries of a block, which asks for no
+/// more than it may have.
 constexpr int64_t maxSharedBytes = 32 * 1024;
+static_assert(maxSharedBytes <= device::maxStaticShared);
 /// Bytes of temporaries that a thread may have for itself.
 constexpr int64_t maxPrivateBytes = 4 * 1024;
-
-/// Points of a column that one thread reduces as soon as several do.
-constexpr int64_t shortColumn = 64;
-
-struct Launch {
-  int64_t blocks = 1, threads = commonThreads;
-  /// Dynamic shared memory in bytes.
-  int32_t shared = 0;
-};
 
 /// A function that has been emitted.
 struct Kernel {
   std::string name;
-  Launch launch;
+  /// Dynamic shared memory in bytes.
+  int32_t sharedBytes = 0;
   /// True if equal groups launch it as well.
   bool isShared = false;
   /// Bytes of temporaries in the arena.
@@ -76,20 +69,21 @@ public:
 
 private:
   LogicalResult convert(device::GroupOp group);
-  LogicalResult emitKernel(StringRef kind, Kernel &made);
-  LogicalResult emit(StringRef kind);
+  LogicalResult emitKernel(device::GroupOp group, Kernel &made);
+  LogicalResult emit(Kind kind);
   LogicalResult emitRows(scf::ForallOp forall);
   LogicalResult emitIndexed(scf::ForOp loop);
   LogicalResult emitBlock();
   void emitMap(linalg::GenericOp op);
   void takeStarts(linalg::GenericOp op, GenericCode &code);
-  void emitReduce(linalg::GenericOp op);
+  LogicalResult emitReduce(linalg::GenericOp op);
   LogicalResult emitContract(kernel::ContractOp op);
   LogicalResult emitParts();
   void nestParts(ArrayRef<std::pair<scf::IfOp, int64_t>> parts);
-  Threads makeThreads(int64_t tasks, int64_t threads);
+  Threads makeThreads();
+  Threads getBlockThreads(Location loc);
   Value getOwnBlock(Location loc);
-  int64_t chooseThreads(int64_t tasks, int64_t most) const;
+  LogicalResult expectBlocks(Operation *op, int64_t blocks, int64_t threads);
   void placeTemporaries(const Threads *owners);
   Value placeInArena(MemRefType type, const Threads *owners);
   Value getControl();
@@ -104,9 +98,10 @@ private:
   gpu::GPUModuleOp kernels;
   /// The state of the current group.
   std::optional<KernelFunction> kernel;
-  Launch launch;
+  device::StrategyAttr strategy;
+  int32_t sharedBytes = 0;
   /// The block of its ops: the function's body, or a part's. Blocks of a part
-  /// are counted from `firstBlock`; all parts have the same number of threads.
+  /// are counted from `firstBlock`.
   Block *body = nullptr;
   Value firstBlock;
   /// Kernels by the kind and text of groups; the number of each kind.
@@ -131,14 +126,6 @@ GroupConverter::GroupConverter(ModuleOp module, func::FuncOp main)
 // Threads
 //===----------------------------------------------------------------------===//
 
-/// The number of threads, a power of two, of whole warps.
-int64_t GroupConverter::chooseThreads(int64_t tasks, int64_t most) const {
-  if (firstBlock)
-    return commonThreads;
-  int64_t threads = llvm::PowerOf2Ceil(std::max<int64_t>(tasks, 1));
-  return std::clamp<int64_t>(threads, warpSize, most);
-}
-
 /// The number of the block among those of the kernel, or of the part.
 Value GroupConverter::getOwnBlock(Location loc) {
   Value number = getBlock(b, loc);
@@ -147,26 +134,39 @@ Value GroupConverter::getOwnBlock(Location loc) {
   return arith::SubIOp::create(b, loc, number, firstBlock);
 }
 
-/// Makes a thread of the grid for each task.
-Threads GroupConverter::makeThreads(int64_t tasks, int64_t threads) {
-  launch.threads = chooseThreads(tasks, threads);
-  launch.blocks = std::max<int64_t>(1, llvm::divideCeil(tasks, launch.threads));
+/// The threads of the grid.
+Threads GroupConverter::makeThreads() {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(body);
   Location loc = kernel->get().getLoc();
   Value id = getThread(b, loc);
-  if (launch.blocks > 1) {
+  int64_t blocks = strategy.getBlocks(), threads = strategy.getThreads();
+  if (blocks > 1) {
     Value first = arith::MulIOp::create(b, loc, getOwnBlock(loc),
-                                        makeIndex(b, loc, launch.threads));
+                                        makeIndex(b, loc, threads));
     id = arith::AddIOp::create(b, loc, first, id);
   }
-  return {id, launch.blocks * launch.threads};
+  return {id, blocks * threads};
+}
+
+/// The threads of the block.
+Threads GroupConverter::getBlockThreads(Location loc) {
+  return {getThread(b, loc), strategy.getThreads()};
+}
+
+/// Fails if each block has its own work and the strategy does not fit it.
+LogicalResult GroupConverter::expectBlocks(Operation *op, int64_t blocks,
+                                           int64_t threads) {
+  if (strategy.getBlocks() == blocks && strategy.getThreads() == threads)
+    return success();
+  return op->emitOpError("expected ") << blocks << " blocks of " << threads
+                                      << " threads, found " << strategy;
 }
 
 void GroupConverter::emitMap(linalg::GenericOp op) {
   GenericCode code(b, op);
   code.analyze();
-  code.emitMap(makeThreads(code.countTasks(), commonThreads));
+  code.emitMap(makeThreads());
   b.eraseOp(op);
 }
 
@@ -185,78 +185,60 @@ void GroupConverter::takeStarts(linalg::GenericOp op, GenericCode &code) {
   }
 }
 
-/// Emits a block for each output that has many points, if they are contiguous
-/// or outputs are few; a block for some neighbours if each of them has many
-/// points; else a thread for each output.
-void GroupConverter::emitReduce(linalg::GenericOp op) {
+LogicalResult GroupConverter::emitReduce(linalg::GenericOp op) {
   GenericCode code(b, op);
   code.analyze();
   takeStarts(op, code);
-  int64_t points = code.countReduced();
-  bool isTogether = code.canShare() && points >= 2 * warpSize &&
-                    (!code.hasColumns() || code.countOutputs() < warpSize);
-  if (!isTogether && code.canCombine() && points >= shortColumn) {
-    launch.threads = commonThreads;
-    launch.blocks = llvm::divideCeil(code.countOutputs(), warpSize);
-    b.setInsertionPoint(op);
-    Threads threads{getThread(b, op.getLoc()), launch.threads};
-    code.emitColumns(threads, kernel->get(), getOwnBlock(op.getLoc()));
-    b.eraseOp(op);
-    return;
-  }
-  if (!isTogether) {
-    code.emitSerial(makeThreads(code.countOutputs(), commonThreads / 2));
-    b.eraseOp(op);
-    return;
-  }
-  launch.threads = chooseThreads(points / 2, commonThreads);
-  launch.blocks = code.countOutputs();
-  b.setInsertionPoint(op);
-  Threads threads{getThread(b, op.getLoc()), launch.threads};
-  code.emitTogether(threads, kernel->get(), getOwnBlock(op.getLoc()));
-  b.eraseOp(op);
-}
-
-/// Emits a tile for each block; if there are few products, a thread for each
-/// element.
-LogicalResult GroupConverter::emitContract(kernel::ContractOp op) {
-  if (!kernel::isWorthTiles(op)) {
-    emitContractLoops(b, op, makeThreads(countResults(op), commonThreads / 2));
+  Location loc = op.getLoc();
+  if (strategy.getBy() == Sharing::Threads) {
+    code.emitSerial(makeThreads());
     b.eraseOp(op);
     return success();
   }
-  if (failed(kernel::verifyGPUContract(op)))
+  bool isTogether = strategy.getBy() == Sharing::Blocks;
+  int64_t outputs = code.countOutputs();
+  int64_t blocks = isTogether ? outputs : llvm::divideCeil(outputs, warpSize);
+  if (failed(expectBlocks(op, blocks, strategy.getThreads())))
     return failure();
-  auto identical = llvm::to_vector(body->getOps<kernel::ContractOp>());
-  kernel::ContractLaunch tiles = emitContractTiles(b, identical);
-  launch = {tiles.grid[0], tiles.block[0], tiles.shared};
+  b.setInsertionPoint(op);
+  Threads threads = getBlockThreads(loc);
+  Value block = getOwnBlock(loc);
+  if (isTogether)
+    code.emitTogether(threads, kernel->getShared(), block);
+  else
+    code.emitColumns(threads, kernel->getShared(), block);
+  b.eraseOp(op);
   return success();
 }
 
-/// Emits a block for each iteration, or a thread if iterations are code of
-/// single elements.
+LogicalResult GroupConverter::emitContract(kernel::ContractOp op) {
+  if (strategy.getBy() == Sharing::Threads) {
+    emitContractLoops(b, op, makeThreads());
+    b.eraseOp(op);
+    return success();
+  }
+  if (!op.getTileAttr())
+    return op.emitOpError("expected a tile");
+  auto identical = llvm::to_vector(body->getOps<kernel::ContractOp>());
+  kernel::ContractLaunch tiles = kernel::getContractLaunch(op);
+  int64_t blocks = tiles.grid[0] * int64_t(identical.size());
+  if (failed(expectBlocks(op, blocks, tiles.block[0])))
+    return failure();
+  emitContractTiles(b, identical);
+  sharedBytes = tiles.shared;
+  return success();
+}
+
 LogicalResult GroupConverter::emitRows(scf::ForallOp forall) {
   Location loc = forall.getLoc();
-  SmallVector<int64_t> counts, steps, lowers;
-  int64_t count = 1;
-  for (auto [lower, upper, step] :
-       llvm::zip(forall.getMixedLowerBound(), forall.getMixedUpperBound(),
-                 forall.getMixedStep())) {
-    auto first = getConstantIntValue(lower), end = getConstantIntValue(upper),
-         by = getConstantIntValue(step);
-    if (!first || !end || !by)
-      return device::refuse(forall, "how many rows there are depends on data");
-    lowers.push_back(*first);
-    steps.push_back(*by);
-    counts.push_back(
-        std::max<int64_t>(0, llvm::divideCeil(*end - *first, *by)));
-    count *= counts.back();
-  }
+  std::optional<RowRange> rows = RowRange::get(forall);
+  if (!rows)
+    return device::refuse(forall, "how many rows there are depends on data");
   Block &row = *forall.getBody();
-  bool isScalar = isScalarCode(row);
   auto inlineAt = [&](Value linear) {
-    SmallVector<Value> indices = delinearize(b, loc, linear, counts);
-    for (auto [index, lower, step] : llvm::zip(indices, lowers, steps)) {
+    SmallVector<Value> indices = delinearize(b, loc, linear, rows->counts);
+    for (auto [index, lower, step] :
+         llvm::zip(indices, rows->lowers, rows->steps)) {
       if (step != 1)
         index = arith::MulIOp::create(b, loc, index, makeIndex(b, loc, step));
       if (lower != 0)
@@ -266,50 +248,45 @@ LogicalResult GroupConverter::emitRows(scf::ForallOp forall) {
     b.inlineBlockBefore(&row, b.getInsertionBlock(), b.getInsertionPoint(),
                         indices);
   };
-  if (count == 0) {
+  if (rows->count == 0) {
     b.eraseOp(forall);
     return success();
   }
-  if (isScalar) {
-    Threads threads = makeThreads(count, commonThreads / 4);
+  if (strategy.getBy() == Sharing::Threads) {
+    Threads threads = makeThreads();
     placeTemporaries(&threads);
     b.setInsertionPoint(forall);
-    threads.forEach(b, loc, count, inlineAt);
+    threads.forEach(b, loc, rows->count, inlineAt);
     b.eraseOp(forall);
     return success();
   }
-  launch.threads = chooseThreads(getWidth(row) / 4, commonThreads);
-  launch.blocks = count;
+  if (failed(expectBlocks(forall, rows->count, strategy.getThreads())))
+    return failure();
   placeTemporaries(nullptr);
   b.setInsertionPoint(forall);
   inlineAt(getOwnBlock(loc));
   b.eraseOp(forall);
   b.setInsertionPointToStart(body);
-  Threads threads{getThread(b, loc), launch.threads};
-  return BlockCode(b, kernel->get(), threads).emit(*body);
+  return BlockCode(b, kernel->getShared(), getBlockThreads(loc)).emit(*body);
 }
 
 LogicalResult GroupConverter::emitIndexed(scf::ForOp loop) {
   std::optional<IndexedLoop> indexed = IndexedLoop::get(loop);
   if (!indexed)
     return device::refuse(loop, "a loop of this form");
-  IndexedCode code(b, *indexed, commonThreads);
-  launch.threads = commonThreads;
-  launch.blocks = code.countBlocks();
+  IndexedCode code(b, *indexed, strategy.getThreads(), strategy.getBlocks());
   b.setInsertionPoint(loop);
   Location loc = loop.getLoc();
-  code.emit(getThread(b, loc), getOwnBlock(loc), kernel->get());
+  code.emit(getThread(b, loc), getOwnBlock(loc), kernel->getShared());
   b.eraseOp(loop);
   return success();
 }
 
 LogicalResult GroupConverter::emitBlock() {
-  launch.threads = chooseThreads(getWidth(*body), commonThreads);
-  launch.blocks = 1;
   placeTemporaries(nullptr);
   b.setInsertionPointToStart(body);
-  Threads threads{getThread(b, kernel->get().getLoc()), launch.threads};
-  return BlockCode(b, kernel->get(), threads).emit(*body);
+  Threads threads = getBlockThreads(kernel->get().getLoc());
+  return BlockCode(b, kernel->getShared(), threads).emit(*body);
 }
 
 /// Each block finds its part by halves. Parts are the code of blocks from some
@@ -342,28 +319,25 @@ LogicalResult GroupConverter::emitParts() {
   SmallVector<std::pair<scf::IfOp, int64_t>> parts;
   for (auto part : llvm::to_vector(whole.getOps<device::GroupOp>())) {
     b.setInsertionPoint(part);
+    strategy = part.getStrategyAttr();
     firstBlock = makeIndex(b, loc, total);
-    auto end = arith::ConstantIndexOp::create(b, loc, 0);
+    Value end = makeIndex(b, loc, strategy.getBlocks());
     Value own = getOwnBlock(loc);
-    // The end of its blocks is set when their number is known.
     auto isOwn =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, own, end);
     auto branch = scf::IfOp::create(b, loc, isOwn);
-    branch->setAttr(partName, b.getUnitAttr());
     body = branch.thenBlock();
-    StringAttr kind = part.getKindAttr();
+    Kind kind = part.getKind();
     b.inlineBlockBefore(&part.getBody().front(), body->getTerminator());
     b.eraseOp(part);
+    kernel->getShared().beginPart();
     if (failed(emit(kind)))
       return failure();
-    end.setValueAttr(b.getIndexAttr(launch.blocks));
     parts.emplace_back(branch, total);
-    total += launch.blocks;
+    total += strategy.getBlocks();
   }
   b.setInsertionPoint(whole.getTerminator());
   nestParts(parts);
-  launch.blocks = total;
-  launch.threads = commonThreads;
   return success();
 }
 
@@ -374,7 +348,7 @@ LogicalResult GroupConverter::emitParts() {
 /// Places it in the arena, once for each block, or once for each of `owners`.
 Value GroupConverter::placeInArena(MemRefType type, const Threads *owners) {
   int64_t bytes = llvm::alignTo(countBytes(type), placeBytes);
-  int64_t copies = owners ? owners->count : launch.blocks;
+  int64_t copies = owners ? owners->count : strategy.getBlocks();
   auto line = MemRefType::get(bytes * copies, b.getI8Type());
   Value memory = kernel->addOperand(makePlace(main, line));
   Location loc = memory.getLoc();
@@ -413,7 +387,7 @@ void GroupConverter::placeTemporaries(const Threads *owners) {
       memory = memref::AllocaOp::create(b, op->getLoc(), type,
                                         b.getI64IntegerAttr(16));
     else
-      memory = makeShared(b, op->getLoc(), kernel->get(), type);
+      memory = kernel->getShared().make(b, op->getLoc(), type);
     b.replaceOp(op, memory);
   }
 }
@@ -445,31 +419,28 @@ void GroupConverter::convertFailures() {
   }
 }
 
-LogicalResult GroupConverter::emit(StringRef kind) {
-  if (scf::IfOp guard = findGuard(*body); guard && kind != group::block) {
-    llvm::SaveAndRestore inside(body, guard.thenBlock());
-    return emit(kind);
-  }
-  Operation *first = nullptr;
-  for (Operation &op : body->without_terminator())
-    if (isa<linalg::GenericOp, kernel::ContractOp, scf::ForallOp, scf::ForOp>(
-            op))
-      first = &op;
-  if (kind == group::parts)
+LogicalResult GroupConverter::emit(Kind kind) {
+  if (kind == Kind::Fused)
     return emitParts();
-  if (kind == group::block)
+  if (kind == Kind::SingleBlock)
     return emitBlock();
-  if (kind == group::rows)
-    return emitRows(cast<scf::ForallOp>(first));
-  if (kind == group::indexed)
-    return emitIndexed(cast<scf::ForOp>(first));
-  if (kind == group::contract)
-    return emitContract(cast<kernel::ContractOp>(first));
-  if (kind == group::reduce)
-    emitReduce(cast<linalg::GenericOp>(first));
-  else
-    emitMap(cast<linalg::GenericOp>(first));
-  return success();
+  Operation *work = findWork(*body);
+  if (!work)
+    return kernel->get().emitOpError("expected an op of the group's kind");
+  llvm::SaveAndRestore inside(body, work->getBlock());
+  switch (kind) {
+  case Kind::RowWise:
+    return emitRows(cast<scf::ForallOp>(work));
+  case Kind::Scatter:
+    return emitIndexed(cast<scf::ForOp>(work));
+  case Kind::Contract:
+    return emitContract(cast<kernel::ContractOp>(work));
+  case Kind::Reduce:
+    return emitReduce(cast<linalg::GenericOp>(work));
+  default:
+    emitMap(cast<linalg::GenericOp>(work));
+    return success();
+  }
 }
 
 /// Once a bounds check has ended the call, computed indices must not be used.
@@ -497,42 +468,70 @@ void GroupConverter::insertGuard() {
   device::FailOp::create(b, loc, control, 0, none, none, /*ends=*/true);
 }
 
-static std::string print(gpu::GPUFuncOp function) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  function.print(os, OpPrintingFlags().useLocalScope());
-  return text;
+/// The name of a group's kernel, which profiles show; a number follows.
+static StringRef getKernelName(Kind kind) {
+  switch (kind) {
+  case Kind::Elementwise:
+    return "map";
+  case Kind::Reduce:
+    return "reduce";
+  case Kind::Contract:
+    return "contract";
+  case Kind::RowWise:
+    return "rows";
+  case Kind::SingleBlock:
+    return "block";
+  case Kind::Scatter:
+    return "indexed";
+  case Kind::Fused:
+    return "parts";
+  case Kind::Collective:
+    break;
+  }
+  llvm_unreachable("collectives have no kernels");
 }
 
 /// Emits the code of a group that equals no other before it.
-LogicalResult GroupConverter::emitKernel(StringRef kind, Kernel &made) {
-  launch = Launch();
+LogicalResult GroupConverter::emitKernel(device::GroupOp group, Kernel &made) {
+  strategy = group.getStrategyAttr();
+  sharedBytes = 0;
   body = &kernel->getBody();
   firstBlock = nullptr;
   size_t numOperands = kernel->getOperands().size();
-  if (failed(emit(kind)))
+  if (failed(emit(group.getKind())))
     return failure();
-  made = {(kind + "_" + Twine(counts[kind]++)).str(), launch};
+  StringRef kind = getKernelName(group.getKind());
+  made = {(kind + "_" + Twine(counts[kind]++)).str(), sharedBytes};
   // A kernel with its own memory cannot be launched for another group.
   made.isShared = kernel->getOperands().size() == numOperands;
   for (Value own : kernel->getOperands().drop_front(numOperands))
     made.temporaryBytes += countBytes(cast<MemRefType>(own.getType()));
   gpu::GPUFuncOp function = kernel->get();
   function.setName(made.name);
-  function.setKnownBlockSizeAttr(
-      b.getDenseI32ArrayAttr({int32_t(launch.threads), 1, 1}));
+  int32_t threads = group.getStrategyAttr().getThreads();
+  function.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({threads, 1, 1}));
   return success();
 }
 
+/// Groups of equal keys are one kernel.
+static std::string makeKey(device::GroupOp group, gpu::GPUFuncOp function) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << group.getKindAttr() << group.getStrategyAttr();
+  function.print(os, OpPrintingFlags().useLocalScope());
+  return text;
+}
+
 LogicalResult GroupConverter::convert(device::GroupOp group) {
-  StringRef kind = group.getKind();
+  if (!group.getStrategyAttr())
+    return group.emitOpError("expected a strategy");
   kernel.emplace(group, kernels);
   insertGuard();
   convertFailures();
-  Kernel &made = kernelsOf[(kind + print(kernel->get())).str()];
+  Kernel &made = kernelsOf[makeKey(group, kernel->get())];
   if (made.isShared)
     kernel->get().erase();
-  else if (failed(emitKernel(kind, made)))
+  else if (failed(emitKernel(group, made)))
     return failure();
   b.setInsertionPoint(group);
   auto symbol =
@@ -541,9 +540,10 @@ LogicalResult GroupConverter::convert(device::GroupOp group) {
   auto sizes = [&](int64_t count) {
     return b.getDenseI32ArrayAttr({int32_t(count), 1, 1});
   };
-  device::LaunchOp::create(b, group.getLoc(), symbol, sizes(made.launch.blocks),
-                           sizes(made.launch.threads),
-                           b.getI32IntegerAttr(made.launch.shared),
+  device::StrategyAttr launch = group.getStrategyAttr();
+  device::LaunchOp::create(b, group.getLoc(), symbol, sizes(launch.getBlocks()),
+                           sizes(launch.getThreads()),
+                           b.getI32IntegerAttr(made.sharedBytes),
                            countWork(group, made.temporaryBytes),
                            group.getWhenSetAttr(), kernel->getOperands());
   b.eraseOp(group);
@@ -571,11 +571,10 @@ void GroupConverter::cleanUp() {
 }
 
 LogicalResult GroupConverter::run() {
-  placeWorkingCopies(main);
   main.walk([&](runtime::FailOp op) { mayEnd |= !op.getParallel(); });
   bool isFine = true;
   for (auto group : llvm::to_vector(block.getOps<device::GroupOp>())) {
-    if (group.getKind() != group::ranks) {
+    if (group.getKind() != Kind::Collective) {
       isFine &= succeeded(convert(group));
       continue;
     }

@@ -8,7 +8,6 @@
 #include "IdenticalContractions.h"
 
 #include "mp-opt/Codegen/GPU/Contract.h"
-#include "mp-opt/Codegen/GPU/FormKernels.h"
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/OperationSupport.h"
@@ -16,6 +15,8 @@
 using namespace mlir;
 
 namespace mp {
+
+using device::Kind;
 
 /// The maximum number of contractions of one kernel: each block selects its
 /// memory from those of all.
@@ -26,7 +27,7 @@ constexpr auto ignoreLocations = OperationEquivalence::IgnoreLocations;
 /// The contraction that is the only op of a group and is computed by tiles.
 static kernel::ContractOp getTiled(device::GroupOp group) {
   Block &body = group.getBody().front();
-  if (group.getKind() != group::contract || !llvm::hasSingleElement(body))
+  if (group.getKind() != Kind::Contract || !llvm::hasSingleElement(body))
     return nullptr;
   auto op = dyn_cast<kernel::ContractOp>(body.front());
   return op && kernel::isWorthTiles(op) ? op : nullptr;
@@ -79,9 +80,6 @@ void joinContracts(ArrayRef<device::GroupOp> groups) {
       getTiled(group)->moveBefore(&body, body.end());
       group.erase();
     }
-    for (auto op : body.getOps<kernel::ContractOp>())
-      if (!op->hasAttr(kernel::tileName))
-        op->setAttr(kernel::tileName, kernel::selectTile(op, joined.size()));
   }
 }
 

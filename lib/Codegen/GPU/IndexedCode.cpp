@@ -228,19 +228,30 @@ int64_t IndexedLoop::countKeys() const {
 /// Neighbouring iterations whose keys a thread computes in a piece.
 constexpr int64_t keysAtOnce = 4;
 
-IndexedCode::IndexedCode(RewriterBase &rewriter, IndexedLoop loop,
-                         int64_t threads)
-    : b(rewriter), loc(loop.loops.front().op.getLoc()), loop(std::move(loop)),
+std::pair<int64_t, int64_t> IndexedLoop::divideColumns(int64_t threads) const {
+  int64_t columns = std::max<int64_t>(1, countFree());
+  int64_t width = std::min<int64_t>(threads, llvm::PowerOf2Ceil(columns));
+  return {width, llvm::divideCeil(columns, width)};
+}
+
+int64_t IndexedLoop::countBlocks(int64_t threads, int64_t manyBlocks) const {
+  auto [width, blocks] = divideColumns(threads);
+  int64_t others = blocks * std::max<int64_t>(1, countOuter());
+  int64_t keys = std::max<int64_t>(1, countKeys());
+  return countOuter() * blocks *
+         std::clamp<int64_t>(manyBlocks / others, 1,
+                             llvm::divideCeil(keys, threads / width));
+}
+
+IndexedCode::IndexedCode(RewriterBase &rewriter, IndexedLoop nest,
+                         int64_t threads, int64_t blocks)
+    : b(rewriter), loc(nest.loops.front().op.getLoc()), loop(std::move(nest)),
       threads(threads) {
-  int64_t columns = std::max<int64_t>(1, this->loop.countFree());
-  int64_t keys = std::max<int64_t>(1, this->loop.countKeys());
-  width = std::min<int64_t>(threads, llvm::PowerOf2Ceil(columns));
-  columnBlocks = llvm::divideCeil(columns, width);
-  int64_t sharers = threads / width;
-  int64_t others = columnBlocks * std::max<int64_t>(1, this->loop.countOuter());
-  keyBlocks = std::clamp<int64_t>(manyBlocks / others, 1,
-                                  llvm::divideCeil(keys, sharers));
-  keysEach = llvm::divideCeil(keys, keyBlocks * sharers);
+  std::tie(width, columnBlocks) = loop.divideColumns(threads);
+  int64_t others = columnBlocks * std::max<int64_t>(1, loop.countOuter());
+  keyBlocks = std::max<int64_t>(1, blocks / others);
+  int64_t keys = std::max<int64_t>(1, loop.countKeys());
+  keysEach = llvm::divideCeil(keys, keyBlocks * (threads / width));
 }
 
 /// Sets the variables of free loops: of the outer ones, which have their own
@@ -463,12 +474,12 @@ void IndexedCode::enqueue(Value bits, Value place, Value keys, Value queue) {
 /// Works in pieces: each thread finds the keys of the block among some, and
 /// queues them in the order of the loops; then all threads go through the
 /// queue.
-void IndexedCode::emitStaged(gpu::GPUFuncOp function) {
+void IndexedCode::emitStaged(SharedMemory &memory) {
   int64_t scanned = loop.countScanned(), piece = threads * keysAtOnce;
   bool isShort = loop.countKeys() < INT32_MAX;
   Type word = b.getI32Type(), type = isShort ? word : b.getI64Type();
   auto share = [&](ArrayRef<int64_t> shape, Type element) {
-    return makeShared(b, loc, function, MemRefType::get(shape, element));
+    return memory.make(b, loc, MemRefType::get(shape, element));
   };
   Value keys = share({keysAtOnce, threads}, type);
   Value queue = share({2, piece}, type), sums = share(threads / warpSize, word);
@@ -522,7 +533,7 @@ void IndexedCode::emitDirect() {
       [](IRMapping &) {});
 }
 
-void IndexedCode::emit(Value own, Value block, gpu::GPUFuncOp function) {
+void IndexedCode::emit(Value own, Value block, SharedMemory &memory) {
   OpBuilder::InsertionGuard guard(b);
   if (loop.countPoints() == 0)
     return;
@@ -552,7 +563,7 @@ void IndexedCode::emit(Value own, Value block, gpu::GPUFuncOp function) {
   }
   setFree(column, /*areOuter=*/false);
   if (loop.isUniform)
-    emitStaged(function);
+    emitStaged(memory);
   else
     emitDirect();
 }

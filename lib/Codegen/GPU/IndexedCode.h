@@ -50,10 +50,16 @@ public:
   int64_t countOuter() const;
   /// The number of places that data can select.
   int64_t countKeys() const;
+  /// Blocks of `threads` among which places are divided, of a device that has
+  /// room for about `manyBlocks`: each block goes through all indices.
+  int64_t countBlocks(int64_t threads, int64_t manyBlocks) const;
 
 private:
   friend class IndexedCode;
 
+  /// The division of the iterations that may run in parallel: threads of a
+  /// block that have the same places, and blocks for all iterations.
+  std::pair<int64_t, int64_t> divideColumns(int64_t threads) const;
   struct Loop {
     mlir::scf::ForOp op;
     int64_t lower, step, trips;
@@ -91,15 +97,12 @@ private:
 /// Code of such a nest for a grid.
 class IndexedCode {
 public:
-  IndexedCode(mlir::RewriterBase &rewriter, IndexedLoop loop, int64_t threads);
+  IndexedCode(mlir::RewriterBase &rewriter, IndexedLoop loop, int64_t threads,
+              int64_t blocks);
 
-  int64_t countBlocks() const {
-    return loop.countOuter() * columnBlocks * keyBlocks;
-  }
   /// Emits code at the insertion point; `block` is the number of the block. The
   /// nest stays.
-  void emit(mlir::Value thread, mlir::Value block,
-            mlir::gpu::GPUFuncOp function);
+  void emit(mlir::Value thread, mlir::Value block, SharedMemory &memory);
 
 private:
   void setFree(mlir::Value point, bool areOuter);
@@ -113,7 +116,7 @@ private:
   mlir::Value findOwn(mlir::Value begin, mlir::Value keys);
   void enqueue(mlir::Value bits, mlir::Value place, mlir::Value keys,
                mlir::Value queue);
-  void emitStaged(mlir::gpu::GPUFuncOp function);
+  void emitStaged(SharedMemory &memory);
   void emitDirect();
 
   mlir::RewriterBase &b;

@@ -41,6 +41,7 @@ KernelFunction::KernelFunction(device::GroupOp group, gpu::GPUModuleOp kernels)
   b.setInsertionPointToEnd(kernels.getBody());
   function = gpu::GPUFuncOp::create(b, group.getLoc(), "kernel",
                                     b.getFunctionType({}, {}));
+  shared.emplace(function);
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   b.setInsertionPointToStart(&getBody());
   llvm::SetVector<Value> used;

@@ -8,6 +8,7 @@
 #ifndef MPOPT_LIB_CODEGEN_GPU_KERNELFUNCTION_H
 #define MPOPT_LIB_CODEGEN_GPU_KERNELFUNCTION_H
 
+#include "ThreadLoops.h"
 #include "mp-opt/Codegen/Common/MemoryRanges.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 
@@ -27,6 +28,8 @@ public:
   /// The values of `main` that are passed as the function's arguments.
   llvm::ArrayRef<mlir::Value> getOperands() const { return operands; }
 
+  SharedMemory &getShared() { return *shared; }
+
   /// Adds an argument.
   mlir::Value addOperand(mlir::Value value);
   /// The function's value for a value of `main`.
@@ -39,6 +42,7 @@ private:
   device::GroupOp group;
   mlir::gpu::GPUModuleOp kernels;
   mlir::gpu::GPUFuncOp function;
+  std::optional<SharedMemory> shared;
   mlir::IRMapping mapping;
   llvm::SmallVector<mlir::Value> operands;
   /// True if all values that the group uses have been brought.

@@ -8,7 +8,6 @@
 #include "MapFusion.h"
 
 #include "mp-opt/Codegen/Common/MemoryAccesses.h"
-#include "mp-opt/Codegen/GPU/FormKernels.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
@@ -16,6 +15,8 @@
 using namespace mlir;
 
 namespace mp {
+
+using device::Kind;
 
 static linalg::GenericOp getMap(device::GroupOp group) {
   for (auto op : group.getBody().front().getOps<linalg::GenericOp>())
@@ -38,7 +39,8 @@ static bool areAtSamePoint(const Access &one, const Access &other,
 bool canFuseMaps(device::GroupOp firstGroup, device::GroupOp secondGroup) {
   // The most operands that a kernel has and can keep in registers.
   constexpr unsigned maxOperands = 24;
-  if (firstGroup.getKind() != group::map || secondGroup.getKind() != group::map)
+  if (firstGroup.getKind() != Kind::Elementwise ||
+      secondGroup.getKind() != Kind::Elementwise)
     return false;
   linalg::GenericOp first = getMap(firstGroup), second = getMap(secondGroup);
   if (!first || !second ||

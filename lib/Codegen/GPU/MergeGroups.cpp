@@ -30,9 +30,10 @@
 #include "GroupForms.h"
 #include "IdenticalContractions.h"
 #include "MapFusion.h"
+#include "PlaceWorkingCopies.h"
 #include "mp-opt/Codegen/Common/MemoryAccesses.h"
 #include "mp-opt/Codegen/GPU/Contract.h"
-#include "mp-opt/Codegen/GPU/FormKernels.h"
+#include "mp-opt/Codegen/Target/GPULimits.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
@@ -53,11 +54,13 @@ using namespace mlir;
 
 namespace mp {
 
+using device::Kind;
+
 namespace {
 
-/// The most pointers that a kernel is called with: 32 764 bytes of parameters
-/// have room for 4095. The arena is one of them.
+/// The most pointers that a kernel is called with. The arena is one of them.
 constexpr size_t maxRoots = 4000;
+static_assert(maxRoots * sizeof(uint64_t) <= device::maxParameterBytes);
 /// The most bytes of a state that are copied instead of waiting for its
 /// readers.
 constexpr int64_t maxCopied = 64;
@@ -183,7 +186,7 @@ void GroupMerger::fuseAllMaps() {
   collect();
   for (int64_t index = 0; index < int64_t(nodes.size()); ++index) {
     device::GroupOp second = nodes[index].group;
-    if (second.getKind() != group::map)
+    if (second.getKind() != Kind::Elementwise)
       continue;
     int64_t end = std::max<int64_t>(0, index - lookBack);
     for (int64_t before = index - 1; before >= end; --before) {
@@ -218,7 +221,7 @@ void GroupMerger::takeFills() {
   collect();
   for (int64_t index = 0; index < int64_t(nodes.size()); ++index) {
     device::GroupOp group = nodes[index].group;
-    if (!group || group.getKind() != group::reduce)
+    if (!group || group.getKind() != Kind::Reduce)
       continue;
     Block &body = group.getBody().front();
     auto op = dyn_cast<linalg::GenericOp>(body.back());
@@ -230,7 +233,7 @@ void GroupMerger::takeFills() {
       if (!first ||
           !areInConflict(nodes[before].accesses, nodes[index].accesses))
         continue;
-      bool isTaken = first.getKind() == group::map &&
+      bool isTaken = first.getKind() == Kind::Elementwise &&
                      llvm::any_of(op.getDpsInits(), [&](Value output) {
                        return isFillOf(first, output);
                      });
@@ -257,14 +260,13 @@ static bool mayEnd(device::GroupOp group) {
 static bool isSmallPart(device::GroupOp group) {
   if (mayEnd(group))
     return false;
-  if (group.getKind() == group::contract) {
+  if (group.getKind() == Kind::Contract) {
     auto op = dyn_cast<kernel::ContractOp>(group.getBody().front().back());
     return op && !kernel::isWorthTiles(op);
   }
-  return llvm::is_contained({StringRef(group::map), StringRef(group::reduce),
-                             StringRef(group::block),
-                             StringRef(group::indexed)},
-                            group.getKind());
+  return llvm::is_contained(
+      {Kind::Elementwise, Kind::Reduce, Kind::SingleBlock, Kind::Scatter},
+      group.getKind());
 }
 
 //===----------------------------------------------------------------------===//
@@ -348,7 +350,7 @@ void LevelTable::add(ArrayRef<Access> accesses, int64_t level) {
 /// groups after it stay after it. All ranks run them in one order, and results
 /// are sent as soon as they are ready.
 static bool isBarrier(device::GroupOp group) {
-  return group.getKind() == group::ranks;
+  return group.getKind() == Kind::Collective;
 }
 
 /// Levels are as late as possible, counted from the end: 0 is the last.
@@ -448,7 +450,7 @@ void GroupMerger::keepOldStates() {
         if (auto &list = users[access.range.base];
             list.empty() || list.back() != &node)
           list.push_back(&node);
-    if (node.level > 1 && node.group.getKind() == group::block &&
+    if (node.level > 1 && node.group.getKind() == Kind::SingleBlock &&
         (!host || node.level <= host->level))
       host = &node;
   }
@@ -504,7 +506,7 @@ void GroupMerger::makePart(ArrayRef<device::GroupOp> groups) {
     return;
   device::GroupOp first = groups.front();
   b.setInsertionPoint(first);
-  auto whole = device::GroupOp::create(b, first.getLoc(), group::parts);
+  auto whole = device::GroupOp::create(b, first.getLoc(), Kind::Fused);
   Block *body = b.createBlock(&whole.getBody());
   for (device::GroupOp group : groups)
     group->moveBefore(body, body->end());
@@ -558,6 +560,7 @@ void GroupMerger::run() {
   fuseAllMaps();
   takeFills();
   merge();
+  placeWorkingCopies(main);
 }
 
 void mergeGroups(ModuleOp module) {

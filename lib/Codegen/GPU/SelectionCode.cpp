@@ -102,7 +102,7 @@ private:
 };
 } // namespace
 
-void GenericCode::emitSelection(const Threads &threads, gpu::GPUFuncOp function,
+void GenericCode::emitSelection(const Threads &threads, SharedMemory &shared,
                                 Value output) {
   kernel::ArgSelectOp select = findSelect(op);
   Selection selection(b, loc, select);
@@ -120,7 +120,7 @@ void GenericCode::emitSelection(const Threads &threads, gpu::GPUFuncOp function,
     return {values[0], values[1]};
   };
   auto makeMemory = [&](Type type) {
-    return makeShared(b, loc, function, MemRefType::get({shares}, type));
+    return shared.make(b, loc, MemRefType::get({shares}, type));
   };
   Value elements = makeMemory(select.getElement().getType());
   Value numbers = makeMemory(select.getNumber().getType());

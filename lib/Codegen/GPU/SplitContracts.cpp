@@ -19,7 +19,6 @@
 #include "ArenaPlaces.h"
 #include "mp-opt/Codegen/Common/MemoryRanges.h"
 #include "mp-opt/Codegen/GPU/Contract.h"
-#include "mp-opt/Codegen/GPU/FormKernels.h"
 #include "mp-opt/Dialect/Kernel/ContractShape.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,6 +28,8 @@
 using namespace mlir;
 
 namespace mp {
+
+using device::Kind;
 
 namespace {
 
@@ -63,7 +64,7 @@ private:
   bool isWhole(const Cut &cut) const { return cut.pieces == sizes[cut.dim]; }
   int64_t countPieces() const;
   MemRefType getPlaceType();
-  Block *makeGroup(StringRef kind);
+  Block *makeGroup(Kind kind);
   std::pair<Value, AffineMap> viewPieces(unsigned operand);
   Value makePartial();
   Value reducePieces(Value partial);
@@ -149,7 +150,7 @@ bool ContractSplitter::choose(int64_t maxBytes) {
 //===----------------------------------------------------------------------===//
 
 /// Makes a group before the current one, and sets the builder to its block.
-Block *ContractSplitter::makeGroup(StringRef kind) {
+Block *ContractSplitter::makeGroup(Kind kind) {
   b.setInsertionPoint(group);
   auto made = device::GroupOp::create(b, loc, kind);
   return b.createBlock(&made.getBody());
@@ -201,7 +202,7 @@ Value ContractSplitter::makePartial() {
   llvm::append_range(results, maps.back().getResults());
   AffineMap own =
       AffineMap::get(lhsMap.getNumDims(), 0, results, b.getContext());
-  makeGroup(group::contract);
+  makeGroup(Kind::Contract);
   auto made =
       kernel::ContractOp::create(b, loc, lhs, rhs, ValueRange(), op.getSizes(),
                                  place, {lhsMap, rhsMap, own});
@@ -225,7 +226,7 @@ Value ContractSplitter::reducePieces(Value partial) {
   b.setInsertionPoint(group);
   Value zero = arith::ConstantOp::create(
       b, loc, b.getFloatAttr(type.getElementType(), 0));
-  makeGroup(group::reduce);
+  makeGroup(Kind::Reduce);
   makeFill(b, loc, place, zero);
   SmallVector<utils::IteratorType> iterators(rank - numPieces,
                                              utils::IteratorType::parallel);
@@ -284,7 +285,7 @@ void ContractSplitter::makeMap(ArrayRef<Value> parts) {
     all.push_back(maps[number + 2].replaceDimsAndSymbols(exprs, {}, rank, 0));
   }
   all.push_back(identity);
-  makeGroup(group::map);
+  makeGroup(Kind::Elementwise);
   SmallVector<utils::IteratorType> iterators(rank,
                                              utils::IteratorType::parallel);
   linalg::GenericOp::create(
@@ -323,7 +324,7 @@ void splitContracts(func::FuncOp main, int64_t bytes) {
   for (auto group : main.getBody().front().getOps<device::GroupOp>()) {
     Block &body = group.getBody().front();
     auto op = dyn_cast<kernel::ContractOp>(body.front());
-    if (group.getKind() != group::contract || !op ||
+    if (group.getKind() != Kind::Contract || !op ||
         !llvm::hasSingleElement(body))
       continue;
     ContractSplitter splitter(main, group, op);

@@ -23,7 +23,7 @@
 #include "GroupForms.h"
 #include "SplitContracts.h"
 #include "mp-opt/Codegen/Common/MemoryAccesses.h"
-#include "mp-opt/Codegen/GPU/FormKernels.h"
+#include "mp-opt/Codegen/Target/KnownTargets.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,6 +32,8 @@
 using namespace mlir;
 
 namespace mp {
+
+using device::Kind;
 
 namespace {
 
@@ -155,16 +157,14 @@ bool ReductionSplitter::analyze(linalg::GenericOp op) {
   combiners.clear();
   places.clear();
   GenericCode code(b, op);
-  code.analyze();
-  // Views of merged dimensions.
-  while (Operation *made = op->getPrevNode())
-    b.eraseOp(made);
+  code.inspect();
   bool isKnown = llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &output) {
     AffineMap map = op.getMatchingIndexingMap(&output);
     return map.isProjectedPermutation(/*allowZeroInResults=*/true);
   });
   hasColumns = code.hasColumns();
   int64_t outputs = code.countOutputs(), points = code.countReduced();
+  int64_t manyBlocks = GPUTarget::get(op).manyBlocks;
   int64_t blocks = hasColumns ? llvm::divideCeil(outputs, warpSize) : outputs;
   int64_t shortest = hasColumns ? shortColumn : shortRow;
   int64_t piece = hasColumns ? shortColumnPiece : shortRowPiece;
@@ -276,7 +276,7 @@ void ReductionSplitter::shiftIndices(Region &region) {
 
 device::GroupOp ReductionSplitter::makeGroup(device::GroupOp before) {
   b.setInsertionPoint(before);
-  auto group = device::GroupOp::create(b, before.getLoc(), group::reduce);
+  auto group = device::GroupOp::create(b, before.getLoc(), Kind::Reduce);
   b.createBlock(&group.getBody());
   return group;
 }
@@ -482,7 +482,7 @@ static void joinReader(device::GroupOp group) {
     auto reader = dyn_cast<device::GroupOp>(next);
     if (!reader || !areInConflict(own, findAccesses(reader)))
       continue;
-    if (reader.getKind() != group::block)
+    if (reader.getKind() != Kind::SingleBlock)
       return;
     op->moveBefore(&reader.getBody().front().front());
     group.erase();
@@ -495,7 +495,7 @@ void ReductionSplitter::run() {
   splitContracts(main, maxPartialBytes);
   for (auto group : llvm::to_vector(block.getOps<device::GroupOp>())) {
     Block &body = group.getBody().front();
-    if (group.getKind() != group::reduce || !llvm::hasSingleElement(body))
+    if (group.getKind() != Kind::Reduce || !llvm::hasSingleElement(body))
       continue;
     auto op = dyn_cast<linalg::GenericOp>(body.front());
     if (!op || !analyze(op))

@@ -90,33 +90,10 @@ emitSequence(OpBuilder &b, Location loc, int64_t extent, ArrayRef<Value> sums,
   return SmallVector<Value>(loop.getResults());
 }
 
-/// The branch of a kernel of parts that the builder is in; null if in none.
-static Operation *findPart(OpBuilder &b) {
-  Operation *op = b.getInsertionBlock()->getParentOp();
-  while (op && !op->hasAttr(partName))
-    op = isa<gpu::GPUFuncOp>(op) ? nullptr : op->getParentOp();
-  return op;
-}
-
-/// Memory of this type that only other parts use.
-static Value findShared(gpu::GPUFuncOp function, Operation *part,
-                        MemRefType type) {
-  for (BlockArgument memory : function.getWorkgroupAttributions())
-    for (Operation *user : memory.getUsers())
-      if (auto cast = dyn_cast<memref::MemorySpaceCastOp>(user);
-          cast && cast.getType() == type &&
-          llvm::none_of(cast->getUsers(), [&](Operation *other) {
-            return part->isAncestor(other);
-          }))
-        return cast;
-  return nullptr;
-}
-
-Value makeShared(OpBuilder &b, Location loc, gpu::GPUFuncOp function,
-                 MemRefType type) {
-  if (Operation *part = findPart(b))
-    if (Value known = findShared(function, part, type))
-      return known;
+Value SharedMemory::make(OpBuilder &b, Location loc, MemRefType type) {
+  for (Value memory : known)
+    if (memory.getType() == type && taken.insert(memory).second)
+      return memory;
   auto space =
       gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
   auto shared = MemRefType::get(type.getShape(), type.getElementType(),
@@ -128,7 +105,9 @@ Value makeShared(OpBuilder &b, Location loc, gpu::GPUFuncOp function,
       LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(16));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&function.getBody().front());
-  return memref::MemorySpaceCastOp::create(b, loc, type, memory);
+  known.push_back(memref::MemorySpaceCastOp::create(b, loc, type, memory));
+  taken.insert(known.back());
+  return known.back();
 }
 
 /// Reduces the values of a warp's lanes: each lane gets the result.
@@ -158,13 +137,13 @@ static Value reduceByHalves(OpBuilder &b, Location loc, const Threads &threads,
   return memref::LoadOp::create(b, loc, memory, makeIndex(b, loc, 0));
 }
 
-Value reduceBlock(OpBuilder &b, Location loc, gpu::GPUFuncOp function,
+Value reduceBlock(OpBuilder &b, Location loc, SharedMemory &shared,
                   const Threads &threads, Value value, CombineFn combine) {
   Type type = value.getType();
   bool isWord = type.isF32() || type.isInteger(32);
   int64_t warps = threads.count / warpSize;
   auto share = [&](int64_t count) {
-    return makeShared(b, loc, function, MemRefType::get({count}, type));
+    return shared.make(b, loc, MemRefType::get({count}, type));
   };
   if (!isWord) {
     Value memory = share(threads.count);

@@ -8,15 +8,14 @@
 #ifndef MPOPT_LIB_CODEGEN_GPU_THREADLOOPS_H
 #define MPOPT_LIB_CODEGEN_GPU_THREADLOOPS_H
 
+#include "mp-opt/Codegen/Target/GPULimits.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mp {
 
-/// Lanes of a warp.
-constexpr int64_t warpSize = 32;
-/// The approximate number of blocks that a device has room for at once.
-constexpr int64_t manyBlocks = 256;
+using device::warpSize;
 
 /// Threads that share work: those of a block, or of a grid.
 struct Threads {
@@ -54,24 +53,35 @@ emitSequence(mlir::OpBuilder &b, mlir::Location loc, int64_t extent,
                  mlir::Value, llvm::ArrayRef<mlir::Value>)>
                  body);
 
+/// Shared memory of the blocks of a kernel.
+class SharedMemory {
+public:
+  explicit SharedMemory(mlir::gpu::GPUFuncOp function) : function(function) {}
+
+  /// Makes plain memory that nothing else in the kernel has, or in the part of
+  /// it that has begun.
+  mlir::Value make(mlir::OpBuilder &b, mlir::Location loc,
+                   mlir::MemRefType type);
+  /// Begins a part of a kernel that has blocks of its own: it may have the
+  /// memory of the parts before.
+  void beginPart() { taken.clear(); }
+
+private:
+  mlir::gpu::GPUFuncOp function;
+  /// All memory, and that of the current part.
+  llvm::SmallVector<mlir::Value> known;
+  llvm::SmallDenseSet<mlir::Value> taken;
+};
+
 /// Combines two partial results.
 using CombineFn = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value,
                                                  mlir::Value)>;
 
 /// `value` of all threads of a block combined, in a fixed order; the result is
-/// the first thread's. All threads come here. `function` gets shared memory.
+/// the first thread's. All threads come here.
 mlir::Value reduceBlock(mlir::OpBuilder &b, mlir::Location loc,
-                        mlir::gpu::GPUFuncOp function, const Threads &threads,
+                        SharedMemory &shared, const Threads &threads,
                         mlir::Value value, CombineFn combine);
-
-/// Attribute (a unit) of the branches at the outermost level of a kernel of
-/// which each block takes one.
-constexpr llvm::StringLiteral partName = "device.part";
-
-/// Shared memory of the block as plain memory, which nothing else in the kernel
-/// has, or in the part of it that the builder is in.
-mlir::Value makeShared(mlir::OpBuilder &b, mlir::Location loc,
-                       mlir::gpu::GPUFuncOp function, mlir::MemRefType type);
 
 } // namespace mp
 

@@ -11,7 +11,6 @@
 #include "PlaceWorkingCopies.h"
 #include "mp-opt/Codegen/Common/MemoryRanges.h"
 #include "mp-opt/Codegen/GPU/Contract.h"
-#include "mp-opt/Codegen/GPU/FormKernels.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
@@ -24,6 +23,8 @@
 using namespace mlir;
 
 namespace mp {
+
+using device::Kind;
 
 namespace {
 
@@ -218,7 +219,7 @@ void addWorkingCopies(ModuleOp module) {
 
 /// A map that rounds all of a state.
 static void makeRounding(OpBuilder &b, Location loc, Value state, Value copy) {
-  auto group = device::GroupOp::create(b, loc, group::map);
+  auto group = device::GroupOp::create(b, loc, Kind::Elementwise);
   OpBuilder::InsertionGuard guard(b);
   b.createBlock(&group.getBody());
   auto type = cast<MemRefType>(copy.getType());
@@ -246,7 +247,7 @@ void placeWorkingCopies(func::FuncOp main) {
   for (ArrayRef<device::WorkingCopyOp> rest(copies); !rest.empty();) {
     ArrayRef<device::WorkingCopyOp> some = rest.take_front(maxStates);
     rest = rest.drop_front(some.size());
-    auto whole = device::GroupOp::create(b, main.getLoc(), group::parts);
+    auto whole = device::GroupOp::create(b, main.getLoc(), Kind::Fused);
     whole.setWhenSet(true);
     OpBuilder::InsertionGuard guard(b);
     b.createBlock(&whole.getBody());

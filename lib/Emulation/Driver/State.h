@@ -8,6 +8,7 @@
 #ifndef MPOPT_LIB_EMULATION_DRIVER_STATE_H
 #define MPOPT_LIB_EMULATION_DRIVER_STATE_H
 
+#include "mp-opt/Codegen/Target/GPULimits.h"
 #include "mp-opt/Emulation/EmulatedDriver.h"
 
 #include <chrono>
@@ -37,7 +38,8 @@ extern "C" {
 namespace mp::emulation {
 
 /// Bytes of shared memory of a block: by default, and at most with an opt-in.
-constexpr uint32_t commonShared = 48 * 1024, maxOptInShared = 227 * 1024;
+constexpr uint32_t commonShared = device::maxStaticShared,
+                   maxOptInShared = device::maxHopperShared;
 
 /// A queued work item, run when the stream is waited for. Returns an error, 0,
 /// or MP_CUDA_NOT_READY to be called again later.

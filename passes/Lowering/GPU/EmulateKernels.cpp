@@ -8,6 +8,7 @@
 #include "Lowering/Passes.h"
 
 #include "mp-opt/Codegen/GPU/KernelEmulation.h"
+#include "mp-opt/Dialect/Device/DeviceOps.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -22,7 +23,9 @@ class EmulateKernels : public impl::EmulateKernelsBase<EmulateKernels> {
 
   void runOnOperation() override {
     if (failed(emulateKernels(getOperation(), {checkRaces})))
-      signalPassFailure();
+      return signalPassFailure();
+    // MLIR's tools, which do not know it, take the module from here.
+    getOperation()->removeAttr(device::targetName);
   }
 };
 } // namespace

@@ -7,7 +7,8 @@
 
 #include "Lowering/Passes.h"
 
-#include "mp-opt/Codegen/GPU/GPUTarget.h"
+#include "mp-opt/Codegen/Target/KnownTargets.h"
+#include "mp-opt/Dialect/Device/DeviceOps.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -21,15 +22,21 @@ namespace {
 struct SetGPU : public impl::SetGPUBase<SetGPU> {
   using SetGPUBase::SetGPUBase;
 
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<device::DeviceDialect>();
+  }
+
   void runOnOperation() override {
-    if (!kernel::GPUTarget::find(chip)) {
+    const GPUTarget *target = GPUTarget::find(chip);
+    if (!target || target->multiplier == kernel::Multiplier::MMA) {
       getOperation().emitError()
-          << "chip: expected " << llvm::join(kernel::getChips(), " or ")
-          << ", got '" << chip << "'";
+          << "chip: expected gfx942 or gfx1100, got '" << chip << "'";
       return signalPassFailure();
     }
-    getOperation()->setAttr(kernel::chipName,
-                            StringAttr::get(&getContext(), chip));
+    getOperation()->setAttr(
+        device::targetName,
+        device::TargetAttr::get(&getContext(), chip,
+                                device::FP32Products::Exact));
   }
 };
 } // namespace

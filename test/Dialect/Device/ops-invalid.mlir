@@ -50,3 +50,85 @@ func.func @main(%a: memref<?xf32>) {
   device.launch @kernels::@add grid [1, 1, 1] block [32, 1, 1] (%a) : memref<?xf32>
   return
 }
+
+// -----
+
+func.func @main() {
+  // expected-error@+1 {{of the kind 'elementwise' cannot be divided by tiles}}
+  device.group elementwise strategy <by = tiles, blocks = 1, threads = 32> {
+  }
+  return
+}
+
+// -----
+
+func.func @main() {
+  // expected-error@+1 {{of the kind 'collective' cannot be divided by blocks}}
+  device.group collective strategy <by = blocks, blocks = 1, threads = 32> {
+  }
+  return
+}
+
+// -----
+
+func.func @main() {
+  // expected-error@+1 {{found 2 blocks, expected one}}
+  device.group single_block strategy <by = blocks, blocks = 2, threads = 32> {
+  }
+  return
+}
+
+// -----
+
+func.func @main() {
+  device.group fused {
+    // expected-error@+1 {{is not a group, as each part of a fused one is}}
+    %zero = arith.constant 0 : index
+  }
+  return
+}
+
+// -----
+
+func.func @main() {
+  // expected-error@+1 {{found 3 blocks, but its parts have 2}}
+  device.group fused strategy <by = blocks, blocks = 3, threads = 256> {
+    device.group elementwise strategy <by = threads, blocks = 1, threads = 256> {
+    }
+    device.group elementwise strategy <by = threads, blocks = 1, threads = 256> {
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @main() {
+  device.group fused strategy <by = blocks, blocks = 1, threads = 256> {
+    // expected-error@+1 {{expected a strategy of 256 threads, as the fused group has}}
+    device.group elementwise strategy <by = threads, blocks = 1, threads = 128> {
+    }
+  }
+  return
+}
+
+// -----
+
+// expected-error@+1 {{found blocks of 48 threads, expected a multiple of 32 up to 1024}}
+func.func private @threads() attributes {strategy = #device.strategy<by = threads, blocks = 1, threads = 48>}
+
+// -----
+
+// expected-error@+1 {{found -1 blocks, expected 0 to 2147483647}}
+func.func private @blocks() attributes {strategy = #device.strategy<by = threads, blocks = -1, threads = 32>}
+
+// -----
+
+// expected-error@+1 {{'device.target': expected #device.target, found "sm_90"}}
+module attributes {device.target = "sm_90"} {
+}
+
+// -----
+
+// expected-error@+1 {{'device.target' belongs to a module}}
+func.func private @target() attributes {device.target = #device.target<chip = "sm_80">}

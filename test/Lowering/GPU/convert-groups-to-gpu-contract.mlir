@@ -1,4 +1,4 @@
-// RUN: mp-opt %s --convert-groups-to-gpu | FileCheck %s
+// RUN: mp-opt %s --kernel-select-gpu-strategy --convert-groups-to-gpu | FileCheck %s
 
 // Contractions of many products are tiles of blocks; equal ones are one kernel.
 // CHECK-LABEL: func.func @main
@@ -9,7 +9,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %c = runtime.output %outputs[0] () : memref<256x192xbf16>
   %d = runtime.output %outputs[1] () : memref<256x192xbf16>
   // CHECK: device.launch @kernels::@contract_0 grid [24, 1, 1] block [128, 1, 1] shared 24576({{.*}}) {work = [#device.work<kind = product, read = 114688, written = 98304, tensor = 6291456>]}
-  device.group "contract" {
+  device.group contract {
     kernel.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
         ins(%a, %b : memref<256x128xbf16>, memref<128x192xbf16>) outs(%c : memref<256x192xbf16>) {
     ^bb0(%sum: f32):
@@ -18,7 +18,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
     }
   }
   // CHECK: device.launch @kernels::@contract_0
-  device.group "contract" {
+  device.group contract {
     kernel.contract {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]}
         ins(%a, %b : memref<256x128xbf16>, memref<128x192xbf16>) outs(%d : memref<256x192xbf16>) {
     ^bb0(%sum: f32):

@@ -1,4 +1,4 @@
-// RUN: mp-opt %s --split-input-file --convert-groups-to-gpu | FileCheck %s
+// RUN: mp-opt %s --split-input-file --kernel-select-gpu-strategy --convert-groups-to-gpu | FileCheck %s
 
 // What launches move and compute: places that are touched, each once.
 
@@ -18,7 +18,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %to = memref.subview %y[0, 0] [8, 32] [1, 2] : memref<8x64xf32> to memref<8x32xf32, strided<[64, 2]>>
   // CHECK: device.launch
   // CHECK-SAME: work = [#device.work<kind = map, read = 1664, written = 1024, operations = 512>]
-  device.group "map" {
+  device.group elementwise {
     linalg.generic {indexing_maps = [#id, #id, #column, #id], iterator_types = ["parallel", "parallel"]}
         ins(%left, %middle, %b : memref<8x32xf32, strided<[64, 1]>>, memref<8x32xf32, strided<[64, 1], offset: 16>>, memref<32xf32>)
         outs(%to : memref<8x32xf32, strided<[64, 2]>>) {
@@ -43,7 +43,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %x = runtime.input %inputs[0] : memref<8x64xf64>
   %y = runtime.output %outputs[0] () : memref<8xf64>
   // CHECK: work = [#device.work<kind = sum, read = 4160, written = 64, doubles = 512>]
-  device.group "reduce" {
+  device.group reduce {
     linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<8x64xf64>) outs(%y : memref<8xf64>) {
     ^bb0(%a: f64, %b: f64):
       %0 = arith.addf %a, %b : f64
@@ -65,7 +65,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %x = runtime.input %inputs[0] : memref<8x64xf32>
   %y = runtime.output %outputs[0] () : memref<8x64xf32>
   // CHECK: work = [#device.work<kind = rows, read = 1024, written = 1024, operations = 512>]
-  device.group "rows" {
+  device.group row_wise {
     scf.forall (%i) = (0) to (8) step (2) {
       %own = memref.alloc() : memref<64xf32>
       %from = memref.subview %x[%i, 0] [1, 64] [1, 1] : memref<8x64xf32> to memref<64xf32, strided<[1], offset: ?>>
@@ -103,15 +103,15 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %w = runtime.input %inputs[1] : memref<512xf32>
   %y = runtime.output %outputs[0] () : memref<512xf32>
   // CHECK: work = [#device.work<kind = map, read = 2048, written = 2048, operations = 512>, #device.work<kind = update, read = 2048, written = 2048, operations = 512>]
-  device.group "parts" {
-    device.group "map" {
+  device.group fused {
+    device.group elementwise {
       linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%g : memref<512xf32>) outs(%w : memref<512xf32>) {
       ^bb0(%a: f32, %old: f32):
         %0 = arith.subf %old, %a : f32
         linalg.yield %0 : f32
       }
     }
-    device.group "map" {
+    device.group elementwise {
       linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%g : memref<512xf32>) outs(%y : memref<512xf32>) {
       ^bb0(%a: f32, %old: f32):
         %0 = arith.negf %a : f32
@@ -135,7 +135,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %ids = runtime.input %inputs[1] : memref<4xi64>
   %y = runtime.output %outputs[0] () : memref<4x16xf32>
   // CHECK: work = [#device.work<kind = map, read = 288, written = 256>]
-  device.group "map" {
+  device.group elementwise {
     linalg.generic {indexing_maps = [#none, #id], iterator_types = ["parallel", "parallel"]} ins(%ids : memref<4xi64>) outs(%y : memref<4x16xf32>) {
     ^bb0(%id: i64, %old: f32):
       %row = arith.index_cast %id : i64 to index

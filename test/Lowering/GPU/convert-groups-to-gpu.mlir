@@ -1,4 +1,4 @@
-// RUN: mp-opt %s --split-input-file --convert-groups-to-gpu | FileCheck %s
+// RUN: mp-opt %s --split-input-file --kernel-select-gpu-strategy --convert-groups-to-gpu | FileCheck %s
 
 // A thread for 16 bytes of a map; equal groups are one kernel.
 
@@ -10,7 +10,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %y = runtime.output %outputs[0] () : memref<64x64xf32>
   %z = runtime.output %outputs[1] () : memref<64x64xf32>
   // CHECK: device.launch @kernels::@map_0 grid [4, 1, 1] block [256, 1, 1](%[[X:[^,]*]], %[[Y:[^)]*]]) {work = [#device.work<kind = map, read = 16384, written = 16384, operations = 4096>]} : memref<64x64xf32>, memref<64x64xf32>
-  device.group "map" {
+  device.group elementwise {
     linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<64x64xf32>) outs(%y : memref<64x64xf32>) {
     ^bb0(%a: f32, %b: f32):
       %0 = arith.addf %a, %a : f32
@@ -18,7 +18,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
     }
   }
   // CHECK: device.launch @kernels::@map_0 grid [4, 1, 1] block [256, 1, 1](%[[X]], %{{.*}})
-  device.group "map" {
+  device.group elementwise {
     linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<64x64xf32>) outs(%z : memref<64x64xf32>) {
     ^bb0(%a: f32, %b: f32):
       %0 = arith.addf %a, %a : f32
@@ -46,7 +46,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %v = memref.subview %x[0, 2] [64, 64] [1, 1] : memref<64x66xbf16> to memref<64x64xbf16, strided<[66, 1], offset: 2>>
   %w = memref.subview %y[0, 0] [64, 64] [1, 1] : memref<64x66xbf16> to memref<64x64xbf16, strided<[66, 1]>>
   // CHECK: device.launch @kernels::@map_0 grid [8, 1, 1] block [256, 1, 1]
-  device.group "map" {
+  device.group elementwise {
     linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%v : memref<64x64xbf16, strided<[66, 1], offset: 2>>) outs(%w : memref<64x64xbf16, strided<[66, 1]>>) {
     ^bb0(%a: bf16, %b: bf16):
       linalg.yield %a : bf16
@@ -68,7 +68,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %x = runtime.input %inputs[0] : memref<20x1024xf32>
   %y = runtime.output %outputs[0] () : memref<20xf32>
   // CHECK: device.launch @kernels::@reduce_0 grid [20, 1, 1] block [256, 1, 1]
-  device.group "reduce" {
+  device.group reduce {
     linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<20x1024xf32>) outs(%y : memref<20xf32>) {
     ^bb0(%a: f32, %b: f32):
       %0 = arith.addf %a, %b : f32
@@ -95,7 +95,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %x = runtime.input %inputs[0] : memref<16x1000xf32>
   %y = runtime.output %outputs[0] () : memref<1000xf32>
   // CHECK: device.launch @kernels::@reduce_0 grid [8, 1, 1] block [128, 1, 1]
-  device.group "reduce" {
+  device.group reduce {
     linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%x : memref<16x1000xf32>) outs(%y : memref<1000xf32>) {
     ^bb0(%a: f32, %b: f32):
       %0 = arith.addf %a, %b : f32
@@ -121,7 +121,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %x = runtime.input %inputs[0] : memref<64x1000xf32>
   %y = runtime.output %outputs[0] () : memref<1000xf32>
   // CHECK: device.launch @kernels::@reduce_0 grid [32, 1, 1] block [256, 1, 1]
-  device.group "reduce" {
+  device.group reduce {
     linalg.generic {indexing_maps = [#k], iterator_types = ["parallel"]} outs(%y : memref<1000xf32>) {
     ^bb0(%b: f32):
       linalg.yield %start : f32
@@ -157,15 +157,15 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %x = runtime.input %inputs[0] : memref<20x1024xf32>
   %y = runtime.output %outputs[0] () : memref<20xf32>
   %z = runtime.output %outputs[1] () : memref<20xf32>
-  device.group "parts" {
-    device.group "reduce" {
+  device.group fused {
+    device.group reduce {
       linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<20x1024xf32>) outs(%y : memref<20xf32>) {
       ^bb0(%a: f32, %b: f32):
         %0 = arith.addf %a, %b : f32
         linalg.yield %0 : f32
       }
     }
-    device.group "reduce" {
+    device.group reduce {
       linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<20x1024xf32>) outs(%z : memref<20xf32>) {
       ^bb0(%a: f32, %b: f32):
         %0 = arith.maximumf %a, %b : f32
@@ -193,7 +193,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %x = runtime.input %inputs[0] : memref<8x256xf32>
   %control = device.control : memref<8xi64>
   // CHECK: device.launch @kernels::@rows_0 grid [8, 1, 1] block [64, 1, 1](%{{.*}}, %{{.*}}) {{{.*}}} : memref<8x256xf32>, memref<8xi64>
-  device.group "rows" {
+  device.group row_wise {
     scf.forall (%i) in (8) {
       %bad = arith.cmpi uge, %i, %c8 : index
       scf.if %bad {
@@ -239,7 +239,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %w = runtime.input %inputs[1] : memref<3xf32>
   %y = runtime.output %outputs[0] () : memref<16xf32>
   // CHECK: device.launch @kernels::@contract_0 grid [1, 1, 1] block [32, 1, 1]
-  device.group "contract" {
+  device.group contract {
     kernel.contract {indexing_maps = [affine_map<(i, k) -> (i + k - 1)>, affine_map<(i, k) -> (k)>, affine_map<(i, k) -> (i)>], round_b = bf16}
         ins(%x, %w : memref<16xbf16>, memref<3xf32>) outs(%y : memref<16xf32>) {
     ^bb0(%sum: f32):
@@ -268,7 +268,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %x = runtime.input %inputs[0] : memref<4xf32>
   %p = runtime.input %inputs[1] : memref<1xi64>
   // CHECK: device.launch @kernels::@block_0
-  device.group "block" {
+  device.group single_block {
     %v = memref.load %p[%c0] : memref<1xi64>
     %i = arith.index_cast %v : i64 to index
     %bad = arith.cmpi uge, %i, %c4 : index
@@ -277,7 +277,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
     }
   }
   // CHECK: device.launch @kernels::@block_1
-  device.group "block" {
+  device.group single_block {
     %v = memref.load %p[%c0] : memref<1xi64>
     %i = arith.index_cast %v : i64 to index
     %one = arith.constant 1.0 : f32
@@ -308,7 +308,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %i = runtime.input %inputs[1] : memref<300xi64>
   %u = runtime.input %inputs[2] : memref<300x512xf32>
   // CHECK: device.launch @kernels::@indexed_0 grid [256, 1, 1] block [256, 1, 1]
-  device.group "indexed" {
+  device.group scatter {
     scf.for %n = %c0 to %c300 step %c1 {
       %place = memref.load %i[%n] : memref<300xi64>
       %row = arith.index_cast %place : i64 to index
@@ -364,13 +364,13 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %q = runtime.output %outputs[1] () : memref<128x64xf32>
   // CHECK: device.launch @kernels::@contract_0 grid [4, 1, 1] block [128, 1, 1]
   // CHECK-SAME: kind = product, {{.*}}tensor = 1048576
-  device.group "contract" {
-    kernel.contract {indexing_maps = [#a, #b, #c], kernel.tile = #kernel.tile<by = mma, m = 64, n = 64, k = 32, part_m = 32, part_n = 32, stages = 4>}
+  device.group contract {
+    kernel.contract {indexing_maps = [#a, #b, #c], tile = #kernel.tile<by = mma, m = 64, n = 64, k = 32, part_m = 32, part_n = 32, stages = 4>}
         ins(%x, %v : memref<128x64xbf16>, memref<64x64xbf16>) outs(%p : memref<128x64xf32>) {
     ^bb0(%s: f32):
       kernel.yield %s : f32
     }
-    kernel.contract {indexing_maps = [#a, #b, #c], kernel.tile = #kernel.tile<by = mma, m = 64, n = 64, k = 32, part_m = 32, part_n = 32, stages = 4>}
+    kernel.contract {indexing_maps = [#a, #b, #c], tile = #kernel.tile<by = mma, m = 64, n = 64, k = 32, part_m = 32, part_n = 32, stages = 4>}
         ins(%x, %w : memref<128x64xbf16>, memref<64x64xbf16>) outs(%q : memref<128x64xf32>) {
     ^bb0(%s: f32):
       kernel.yield %s : f32
@@ -400,7 +400,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %v = runtime.output %outputs[0] () : memref<4xf32>
   %i = runtime.output %outputs[1] () : memref<4xi64>
   // CHECK: device.launch @kernels::@reduce_0 grid [4, 1, 1] block [256, 1, 1]
-  device.group "reduce" {
+  device.group reduce {
     linalg.generic {indexing_maps = [#row, #one, #one], iterator_types = ["parallel", "reduction"]} ins(%x : memref<4x5000xf32>) outs(%v, %i : memref<4xf32>, memref<4xi64>) {
     ^bb0(%a: f32, %best: f32, %number: i64):
       %0 = linalg.index 1 : index
@@ -430,7 +430,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %f = runtime.input %inputs[0] : memref<i1>
   %x = runtime.input %inputs[1] : memref<64x64xf32>
   // CHECK: device.launch @kernels::@map_0 grid [4, 1, 1] block [256, 1, 1]
-  device.group "map" {
+  device.group elementwise {
     %flag = memref.load %f[] : memref<i1>
     scf.if %flag {
       linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%x : memref<64x64xf32>) {
@@ -462,7 +462,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %i = runtime.input %inputs[1] : memref<40x300xi64>
   %u = runtime.input %inputs[2] : memref<40x300xf32>
   // CHECK: device.launch @kernels::@indexed_0 grid [240, 1, 1] block [256, 1, 1]
-  device.group "indexed" {
+  device.group scatter {
     scf.for %row = %c0 to %c40 step %c1 {
       scf.for %n = %c0 to %c300 step %c1 {
         %place = memref.load %i[%row, %n] : memref<40x300xi64>

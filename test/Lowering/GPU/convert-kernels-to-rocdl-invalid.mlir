@@ -1,4 +1,4 @@
-// RUN: not mp-opt %S/convert-contract-to-gpu.mlir --pass-pipeline='builtin.module(convert-contract-to-gpu,gpu.module(convert-kernels-to-rocdl))' 2>&1 | FileCheck %s
+// RUN: not mp-opt %S/convert-groups-to-gpu-contract.mlir --pass-pipeline='builtin.module(kernel-select-gpu-strategy,convert-groups-to-gpu,gpu.module(convert-kernels-to-rocdl))' 2>&1 | FileCheck %s
 // RUN: not mp-opt %s --pass-pipeline='builtin.module(gpu.module(convert-kernels-to-rocdl{chip=sm_80}))' 2>&1 | FileCheck %s --check-prefix=CHIP
 // RUN: not mp-opt %s --pass-pipeline='builtin.module(gpu.module(convert-kernels-to-rocdl{chip=gfx1100}))' 2>&1 | FileCheck %s --check-prefix=CALL
 

@@ -24,7 +24,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %draw2 = runtime.draw 7
   // What is stable is loaded by whoever needs it.
   // CHECK: %[[S:.*]] = memref.load %{{.*}}[] : memref<f32>
-  // CHECK: device.group "map" {
+  // CHECK: device.group elementwise {
   // CHECK:   linalg.generic
   %s0 = memref.load %s[] : memref<f32>
   linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : memref<4096xf32>) outs(%y : memref<4096xf32>) {
@@ -36,7 +36,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
     %1 = arith.addf %0, %f : f32
     linalg.yield %1 : f32
   }
-  // CHECK: device.group "block" {
+  // CHECK: device.group single_block {
   // CHECK:   %[[OLD:.*]] = memref.load %[[T:.*]][]
   // CHECK:   %[[NEW:.*]] = arith.addf %[[OLD]]
   // CHECK:   memref.store %[[NEW]], %[[PLACE:.*]][] : memref<f32>
@@ -46,7 +46,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %new = arith.addf %old, %one : f32
   memref.store %one, %t[] : memref<f32>
   // CHECK: %[[LOADED:.*]] = memref.load %[[PLACE]][]
-  // CHECK: device.group "map" {
+  // CHECK: device.group elementwise {
   linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%y : memref<4096xf32>) {
   ^bb0(%b: f32):
     // CHECK: arith.mulf %{{.*}}, %[[LOADED]]
@@ -68,7 +68,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %ok = arith.constant 0 : i32
   %x = runtime.input %inputs[0] : memref<64xf32>
   %y = runtime.output %outputs[0] () : memref<f32>
-  // CHECK: device.group "block" {
+  // CHECK: device.group single_block {
   // CHECK:   linalg.generic
   // CHECK:   linalg.generic
   // CHECK: }
@@ -95,7 +95,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
 func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %ok = arith.constant 0 : i32
   %x = runtime.input %inputs[0] : memref<8192x16xf32>
-  // CHECK: device.group "rows" {
+  // CHECK: device.group row_wise {
   // CHECK-NEXT: scf.forall
   scf.forall (%i) in (8192) {
     %row = memref.subview %x[%i, 0] [1, 16] [1, 1] : memref<8192x16xf32> to memref<16xf32, strided<[1], offset: ?>>
@@ -124,7 +124,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %i = runtime.input %inputs[1] : memref<64xi64>
   %u = runtime.input %inputs[2] : memref<64x32xf32>
   %s = runtime.input %inputs[3] : memref<65x32xf32>
-  // CHECK: device.group "indexed" {
+  // CHECK: device.group scatter {
   // CHECK-NEXT: scf.for
   scf.for %n = %c0 to %c64 step %c1 {
     %place = memref.load %i[%n] : memref<64xi64>
@@ -137,7 +137,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
       linalg.yield %0 : f32
     }
   }
-  // CHECK: device.group "block" {
+  // CHECK: device.group single_block {
   // CHECK-NEXT: scf.for
   // REMARK-NOT: one-block
   // REMARK: :[[# @LINE + 2]]:3: remark: [Analysis] one-block | Category:mp-codegen | Loop=scf.for
@@ -172,13 +172,13 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %w = runtime.input %inputs[2] : memref<64x128xf32>
   %y = runtime.output %outputs[0] () : memref<64x64xf32>
   %flag = memref.load %f[] : memref<i1>
-  // CHECK: device.group "contract" {
+  // CHECK: device.group contract {
   // CHECK-NEXT: scf.if %[[FLAG:.*]] {
   // CHECK-NEXT: kernel.contract {{.*}} outs(%[[SUMS:.*]] : memref<64x64xf32>)
-  // CHECK: device.group "map" {
+  // CHECK: device.group elementwise {
   // CHECK-NEXT: scf.if %[[FLAG]] {
   // CHECK-NEXT: linalg.generic {{.*}} ins(%[[SUMS]] : memref<64x64xf32>)
-  // CHECK: device.group "map" {
+  // CHECK: device.group elementwise {
   // CHECK-NEXT: scf.if %[[OTHER:.*]] {
   // CHECK-NEXT: linalg.generic
   scf.if %flag {
@@ -200,7 +200,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
       linalg.yield %0 : f32
     }
   }
-  // CHECK: device.group "block" {
+  // CHECK: device.group single_block {
   // CHECK:      scf.if
   // CHECK-NEXT: linalg.generic
   // CHECK:      linalg.generic
@@ -244,20 +244,20 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %s = runtime.input %inputs[1] : memref<i1>
   %s0 = memref.load %s[] : memref<i1>
   %not = arith.xori %s0, %true : i1
-  // CHECK: device.group "block" {
+  // CHECK: device.group single_block {
   // CHECK:   arith.xori
   // CHECK:   memref.load
   // CHECK-NEXT: memref.store %{{.*}}, %[[PLACE:.*]][] : memref<i1>
   // CHECK-NEXT: }
   // CHECK-NEXT: %[[YES:.*]] = memref.load %[[PLACE]][] : memref<i1>
-  // CHECK: device.group "ranks" {
+  // CHECK: device.group collective {
   // CHECK-NEXT: runtime.collective_start %{{.*}} if %[[YES]] bucket 0
   // CHECK-NEXT: runtime.collective_wait %{{.*}} if %{{.*}} bucket 0
   // CHECK-NEXT: }
   runtime.collective_start %x if %not bucket 0 : memref<4096xf32>
   runtime.collective_wait %x if %not bucket 0 : memref<4096xf32>
   // A small group does not join it.
-  // CHECK: device.group "block" {
+  // CHECK: device.group single_block {
   // CHECK-NEXT: memref.store
   memref.store %s0, %s[] : memref<i1>
   return %ok : i32

@@ -3,8 +3,8 @@
 
 // A product of bf16 by matrix cores, 64 lanes a wave or 32, with copies through
 // registers.
-// MFMA: kernel.chip = "gfx942"
-// WMMA: kernel.chip = "gfx1100"
+// MFMA: device.target = #device.target<chip = "gfx942">
+// WMMA: device.target = #device.target<chip = "gfx1100">
 // CHECK: device.launch @kernels::@contract_0
 // CHECK: llvm.func @contract_0
 // CHECK-SAME: rocdl.kernel

@@ -10,13 +10,13 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %g = runtime.input %inputs[0] : memref<4096xf32>
   %m = runtime.input %inputs[1] : memref<4096xf32>
   %p = runtime.input %inputs[2] : memref<4096xf32>
-  // CHECK: device.group "map" {
+  // CHECK: device.group elementwise {
   // CHECK-NEXT: linalg.generic {{.*}} ins(%[[M:.*]], %[[G:.*]] : memref<4096xf32>, memref<4096xf32>) outs(%[[M]], %{{.*}} : memref<4096xf32>, memref<4096xf32>)
   // CHECK-NEXT: ^bb0(%[[MI:.*]]: f32, %[[GI:.*]]: f32, %{{.*}}: f32, %[[PI:.*]]: f32):
   // CHECK-NEXT: %[[NEW:.*]] = arith.addf %[[MI]], %[[GI]]
   // CHECK-NEXT: %[[STEP:.*]] = arith.subf %[[PI]], %[[NEW]]
   // CHECK-NEXT: linalg.yield %[[NEW]], %[[STEP]]
-  device.group "map" {
+  device.group elementwise {
     linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]} ins(%m, %g : memref<4096xf32>, memref<4096xf32>) outs(%m : memref<4096xf32>) {
     ^bb0(%a: f32, %b: f32, %o: f32):
       %0 = arith.addf %a, %b : f32
@@ -24,7 +24,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
     }
   }
   // CHECK-NOT: device.group
-  device.group "map" {
+  device.group elementwise {
     linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%m : memref<4096xf32>) outs(%p : memref<4096xf32>) {
     ^bb0(%a: f32, %o: f32):
       %0 = arith.subf %o, %a : f32
@@ -49,27 +49,27 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %y = runtime.output %outputs[0] () : memref<64x64xf32>
   %z = runtime.output %outputs[1] () : memref<64x64xf32>
   %w = runtime.output %outputs[2] () : memref<8192xf32>
-  // CHECK: device.group "map" {
+  // CHECK: device.group elementwise {
   // CHECK: }
-  // CHECK: device.group "parts" {
-  // CHECK:   device.group "map" {
+  // CHECK: device.group fused {
+  // CHECK:   device.group elementwise {
   // CHECK:     outs(%{{.*}} : memref<64x64xf32>)
-  // CHECK:   device.group "map" {
+  // CHECK:   device.group elementwise {
   // CHECK:     outs(%{{.*}} : memref<8192xf32>)
-  device.group "map" {
+  device.group elementwise {
     linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<64x64xf32>) outs(%y : memref<64x64xf32>) {
     ^bb0(%a: f32, %o: f32):
       %0 = arith.addf %a, %a : f32
       linalg.yield %0 : f32
     }
   }
-  device.group "map" {
+  device.group elementwise {
     linalg.generic {indexing_maps = [#t, #id], iterator_types = ["parallel", "parallel"]} ins(%y : memref<64x64xf32>) outs(%z : memref<64x64xf32>) {
     ^bb0(%a: f32, %o: f32):
       linalg.yield %a : f32
     }
   }
-  device.group "map" {
+  device.group elementwise {
     linalg.generic {indexing_maps = [#k], iterator_types = ["parallel"]} outs(%w : memref<8192xf32>) {
     ^bb0(%o: f32):
       %0 = arith.addf %o, %o : f32
@@ -94,18 +94,18 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %arena = memref.alloc() : memref<4096xi8>
   %a = memref.view %arena[%c0][] : memref<4096xi8> to memref<1024xf32>
   %b = memref.view %arena[%c256][] : memref<4096xi8> to memref<128xf32>
-  // CHECK: device.group "map" {
+  // CHECK: device.group elementwise {
   // CHECK: outs(%{{.*}} : memref<128xf32>)
-  // CHECK: device.group "map" {
+  // CHECK: device.group elementwise {
   // CHECK: outs(%{{.*}} : memref<1024xf32>)
   // CHECK-NOT: parts
-  device.group "map" {
+  device.group elementwise {
     linalg.generic {indexing_maps = [#k, #k], iterator_types = ["parallel"]} ins(%b : memref<128xf32>) outs(%y : memref<128xf32>) {
     ^bb0(%i: f32, %o: f32):
       linalg.yield %i : f32
     }
   }
-  device.group "map" {
+  device.group elementwise {
     linalg.generic {indexing_maps = [#k, #k], iterator_types = ["parallel"]} ins(%x : memref<1024xf32>) outs(%a : memref<1024xf32>) {
     ^bb0(%i: f32, %o: f32):
       linalg.yield %i : f32
@@ -128,18 +128,18 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %zero = arith.constant 0.0 : f32
   %x = runtime.input %inputs[0] : memref<64x1024xf32>
   %y = runtime.output %outputs[0] () : memref<64xf32>
-  // CHECK: device.group "reduce" {
+  // CHECK: device.group reduce {
   // CHECK:   linalg.yield %{{.*}}
   // CHECK:   linalg.generic {{.*}} ["parallel", "reduction"]
   // CHECK: }
   // CHECK-NOT: device.group
-  device.group "map" {
+  device.group elementwise {
     linalg.generic {indexing_maps = [#k], iterator_types = ["parallel"]} outs(%y : memref<64xf32>) {
     ^bb0(%o: f32):
       linalg.yield %zero : f32
     }
   }
-  device.group "reduce" {
+  device.group reduce {
     linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<64x1024xf32>) outs(%y : memref<64xf32>) {
     ^bb0(%a: f32, %b: f32):
       %0 = arith.addf %a, %b : f32
@@ -164,23 +164,23 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %scale = runtime.input %inputs[0] : memref<f32>
   %p = runtime.input %inputs[1] : memref<4096xf32>
   %flag = runtime.output %outputs[0] () : memref<f32>
-  // CHECK: device.group "block" {
+  // CHECK: device.group single_block {
   // CHECK:   math.exp
   // CHECK:   linalg.generic {{.*}} ins(%[[SCALE]] : memref<f32>) outs(%[[COPY:.*]] : memref<f32>)
-  device.group "block" {
+  device.group single_block {
     linalg.generic {indexing_maps = [#none, #none], iterator_types = []} ins(%scale : memref<f32>) outs(%flag : memref<f32>) {
     ^bb0(%a: f32, %o: f32):
       %0 = math.exp %a : f32
       linalg.yield %0 : f32
     }
   }
-  // CHECK: device.group "parts" {
-  // CHECK:   device.group "map" {
+  // CHECK: device.group fused {
+  // CHECK:   device.group elementwise {
   // CHECK:     ins(%{{.*}}, %[[COPY]] : memref<f32>, memref<f32>) outs(%{{.*}} : memref<4096xf32>)
-  // CHECK:   device.group "block" {
+  // CHECK:   device.group single_block {
   // CHECK:     outs(%[[SCALE]] : memref<f32>)
   // CHECK-NOT: device.group
-  device.group "map" {
+  device.group elementwise {
     linalg.generic {indexing_maps = [#all, #all, #id], iterator_types = ["parallel"]} ins(%flag, %scale : memref<f32>, memref<f32>) outs(%p : memref<4096xf32>) {
     ^bb0(%a: f32, %b: f32, %o: f32):
       %0 = arith.mulf %a, %b : f32
@@ -188,7 +188,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
       linalg.yield %1 : f32
     }
   }
-  device.group "block" {
+  device.group single_block {
     linalg.generic {indexing_maps = [#none, #none], iterator_types = []} ins(%flag : memref<f32>) outs(%scale : memref<f32>) {
     ^bb0(%a: f32, %o: f32):
       %0 = arith.mulf %o, %a : f32
@@ -213,35 +213,35 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %p = runtime.input %inputs[1] : memref<4096xf32>
   %q = runtime.input %inputs[2] : memref<2048xf32>
   %flag = runtime.output %outputs[0] () : memref<f32>
-  // CHECK: device.group "block" {
+  // CHECK: device.group single_block {
   // CHECK-NOT: ins(%[[SCALE]]
-  // CHECK: device.group "parts" {
+  // CHECK: device.group fused {
   // CHECK:   ins(%[[SCALE]] : memref<f32>) outs(%{{.*}} : memref<4096xf32>)
   // CHECK:   ins(%{{.*}}, %[[SCALE]] : memref<f32>, memref<f32>) outs(%{{.*}} : memref<2048xf32>)
-  // CHECK: device.group "block" {
+  // CHECK: device.group single_block {
   // CHECK:   outs(%[[SCALE]] : memref<f32>)
-  device.group "map" {
+  device.group elementwise {
     linalg.generic {indexing_maps = [#all, #id], iterator_types = ["parallel"]} ins(%scale : memref<f32>) outs(%p : memref<4096xf32>) {
     ^bb0(%b: f32, %o: f32):
       %0 = arith.subf %o, %b : f32
       linalg.yield %0 : f32
     }
   }
-  device.group "block" {
+  device.group single_block {
     linalg.generic {indexing_maps = [#none], iterator_types = []} outs(%flag : memref<f32>) {
     ^bb0(%o: f32):
       %0 = math.exp %o : f32
       linalg.yield %0 : f32
     }
   }
-  device.group "map" {
+  device.group elementwise {
     linalg.generic {indexing_maps = [#all, #all, #id], iterator_types = ["parallel"]} ins(%flag, %scale : memref<f32>, memref<f32>) outs(%q : memref<2048xf32>) {
     ^bb0(%a: f32, %b: f32, %o: f32):
       %0 = arith.mulf %a, %b : f32
       linalg.yield %0 : f32
     }
   }
-  device.group "block" {
+  device.group single_block {
     linalg.generic {indexing_maps = [#none], iterator_types = []} outs(%scale : memref<f32>) {
     ^bb0(%o: f32):
       %0 = arith.mulf %o, %o : f32
@@ -254,7 +254,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
 // -----
 
 // Products that differ in memory alone are one kernel, though one of them could
-// wait; the tile is chosen for all of them. One with another epilogue is not.
+// wait. One with another epilogue is not.
 
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (k, n)>
@@ -274,16 +274,16 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %p = runtime.output %outputs[0] () : memref<256x128xbf16>
   %q = runtime.output %outputs[1] () : memref<256x128xbf16>
   %r = runtime.output %outputs[2] () : memref<256x128xf32>
-  // CHECK: device.group "contract" {
-  // CHECK-NEXT: kernel.contract {{.*}}kernel.tile = #kernel.tile{{.*}} outs(%[[P]]
-  // CHECK: kernel.contract {{.*}}kernel.tile = #kernel.tile{{.*}} outs(%[[Q]]
-  // CHECK: device.group "parts" {
-  // CHECK-NEXT: device.group "map" {
-  // CHECK: device.group "map" {
-  // CHECK: device.group "contract" {
+  // CHECK: device.group contract {
+  // CHECK-NEXT: kernel.contract {{.*}} outs(%[[P]]
+  // CHECK: kernel.contract {{.*}} outs(%[[Q]]
+  // CHECK: device.group fused {
+  // CHECK-NEXT: device.group elementwise {
+  // CHECK: device.group elementwise {
+  // CHECK: device.group contract {
   // CHECK-NEXT: kernel.contract {{.*}} outs(%[[R]]
   // CHECK-NOT: kernel.contract
-  device.group "contract" {
+  device.group contract {
     kernel.contract {indexing_maps = [#a, #b, #c]} ins(%x, %v : memref<256x128xbf16>, memref<128x128xbf16>) outs(%p : memref<256x128xbf16>) {
     ^bb0(%s: f32):
       %0 = arith.maximumf %s, %zero : f32
@@ -291,20 +291,20 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
       kernel.yield %1 : bf16
     }
   }
-  device.group "map" {
+  device.group elementwise {
     linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%p : memref<256x128xbf16>) {
     ^bb0(%o: bf16):
       %0 = math.exp %o : bf16
       linalg.yield %0 : bf16
     }
   }
-  device.group "contract" {
+  device.group contract {
     kernel.contract {indexing_maps = [#a, #b, #c]} ins(%p, %v : memref<256x128xbf16>, memref<128x128xbf16>) outs(%r : memref<256x128xf32>) {
     ^bb0(%s: f32):
       kernel.yield %s : f32
     }
   }
-  device.group "contract" {
+  device.group contract {
     kernel.contract {indexing_maps = [#a, #b, #c]} ins(%x, %w : memref<256x128xbf16>, memref<128x128xbf16>) outs(%q : memref<256x128xbf16>) {
     ^bb0(%s: f32):
       %0 = arith.maximumf %s, %same : f32
@@ -312,7 +312,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
       kernel.yield %1 : bf16
     }
   }
-  device.group "map" {
+  device.group elementwise {
     linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%q : memref<256x128xbf16>) {
     ^bb0(%o: bf16):
       %0 = math.exp %o : bf16
@@ -335,27 +335,27 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %g = runtime.input %inputs[1] : memref<64xf32>
   %y = runtime.output %outputs[0] () : memref<4096xf32>
   %z = runtime.output %outputs[1] () : memref<4096xf32>
-  // CHECK: device.group "map"
-  // CHECK: device.group "ranks"
-  // CHECK: device.group "map"
-  // CHECK: device.group "ranks"
+  // CHECK: device.group elementwise
+  // CHECK: device.group collective
+  // CHECK: device.group elementwise
+  // CHECK: device.group collective
   // CHECK-NOT: device.group
-  device.group "map" {
+  device.group elementwise {
     linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : memref<4096xf32>) outs(%y : memref<4096xf32>) {
     ^bb0(%a: f32, %o: f32):
       linalg.yield %a : f32
     }
   }
-  device.group "ranks" {
+  device.group collective {
     runtime.collective_start %g bucket 0 : memref<64xf32>
   }
-  device.group "map" {
+  device.group elementwise {
     linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : memref<4096xf32>) outs(%z : memref<4096xf32>) {
     ^bb0(%a: f32, %o: f32):
       linalg.yield %a : f32
     }
   }
-  device.group "ranks" {
+  device.group collective {
     runtime.collective_wait %g bucket 0 : memref<64xf32>
   }
   return %ok : i32

@@ -16,14 +16,14 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %y = runtime.output %outputs[0] () : memref<512xf32>
   // CHECK: %[[X:.*]] = memref.expand_shape %{{.*}} {{\[\[0, 1\], \[2\]\]}} output_shape [128, 16, 512]
   // CHECK: %[[ZERO:.*]] = arith.constant {{-?0.*}} : f32
-  // CHECK: device.group "reduce" {
+  // CHECK: device.group reduce {
   // CHECK:   linalg.generic {{.*}} ["parallel", "parallel"]} outs(%[[PARTIAL]] : memref<16x512xf32>)
   // CHECK:     linalg.yield %[[ZERO]]
   // CHECK:   linalg.generic {indexing_maps = [#[[$IN]], #[[$PLACE]]], iterator_types = ["reduction", "parallel", "parallel"]} ins(%[[X]] : memref<128x16x512xf32>) outs(%[[PARTIAL]] : memref<16x512xf32>)
-  // CHECK: device.group "reduce" {
+  // CHECK: device.group reduce {
   // CHECK-NEXT: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[PARTIAL]] : memref<16x512xf32>) outs(%{{.*}} : memref<512xf32>)
   // CHECK-NOT: device.group
-  device.group "reduce" {
+  device.group reduce {
     linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%x : memref<2048x512xf32>) outs(%y : memref<512xf32>) {
     ^bb0(%a: f32, %b: f32):
       %0 = arith.addf %a, %b : f32
@@ -48,16 +48,16 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %m = runtime.output %outputs[1] () : memref<f32>
   // CHECK: %[[MAIN:.*]] = memref.subview %[[INPUT:.*]][0] [20010] [1]
   // CHECK: %[[X:.*]] = memref.expand_shape %[[MAIN]] {{.*}} output_shape [3, 6670]
-  // CHECK: device.group "reduce" {
+  // CHECK: device.group reduce {
   // CHECK:   iterator_types = ["parallel", "reduction"]} ins(%[[X]] : {{.*}}) outs(%[[SUMS:.*]], %[[MOST:.*]] : memref<3xf32>, memref<3xf32>)
   // CHECK: %[[REST:.*]] = memref.subview %[[INPUT]][20010] [1] [1]
-  // CHECK: device.group "reduce" {
+  // CHECK: device.group reduce {
   // CHECK-NEXT: linalg.generic {{.*}} ins(%[[REST]] : {{.*}}) outs(%[[S:.*]], %[[M:.*]] : memref<f32>, memref<f32>)
-  // CHECK: device.group "reduce" {
+  // CHECK: device.group reduce {
   // CHECK-NEXT: linalg.generic {{.*}} ins(%[[SUMS]], %[[MOST]] : memref<3xf32>, memref<3xf32>) outs(%[[S]], %[[M]] : memref<f32>, memref<f32>)
   // CHECK:   arith.addf
   // CHECK:   arith.maximumf
-  device.group "reduce" {
+  device.group reduce {
     linalg.generic {indexing_maps = [#id, #none, #none], iterator_types = ["reduction"]} ins(%x : memref<20011xf32>) outs(%s, %m : memref<f32>, memref<f32>) {
     ^bb0(%a: f32, %b: f32, %c: f32):
       %0 = arith.addf %a, %b : f32
@@ -84,7 +84,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   // CHECK: linalg.generic {indexing_maps = [#{{.*}}, #[[$CHANNEL]]], iterator_types = ["parallel", "parallel", "reduction"]} ins(%{{.*}} : memref<16x8x4096xindex>) outs(%{{.*}} : memref<16x8xindex>)
   // CHECK: linalg.index 2
   // CHECK: iterator_types = ["reduction", "parallel"]} ins(%{{.*}} : memref<16x8xindex>) outs(%{{.*}} : memref<8xindex>)
-  device.group "reduce" {
+  device.group reduce {
     linalg.generic {indexing_maps = [#id, #channel], iterator_types = ["reduction", "parallel", "reduction"]} ins(%x : memref<16x8x4096xindex>) outs(%y : memref<8xindex>) {
     ^bb0(%a: index, %b: index):
       %i = linalg.index 2 : index
@@ -111,23 +111,23 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %r = runtime.output %outputs[0] () : memref<512xf32>
   %c = runtime.output %outputs[1] () : memref<20000xf32>
   %s = runtime.output %outputs[2] () : memref<8xf32>
-  // CHECK-COUNT-3: device.group "reduce"
+  // CHECK-COUNT-3: device.group reduce
   // CHECK-NOT: device.group
-  device.group "reduce" {
+  device.group reduce {
     linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<512x20000xf32>) outs(%r : memref<512xf32>) {
     ^bb0(%a: f32, %b: f32):
       %0 = arith.addf %a, %b : f32
       linalg.yield %0 : f32
     }
   }
-  device.group "reduce" {
+  device.group reduce {
     linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%x : memref<512x20000xf32>) outs(%c : memref<20000xf32>) {
     ^bb0(%a: f32, %b: f32):
       %0 = arith.addf %a, %b : f32
       linalg.yield %0 : f32
     }
   }
-  device.group "reduce" {
+  device.group reduce {
     linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%w : memref<500x8xf32>) outs(%s : memref<8xf32>) {
     ^bb0(%a: f32, %b: f32):
       %0 = arith.addf %a, %b : f32
@@ -155,15 +155,15 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %y = runtime.output %outputs[0] () : memref<64x32xf32>
   // CHECK: memref.expand_shape %{{.*}} {{\[\[0, 1\], \[2\]\]}} output_shape [64, 128, 64]
   // CHECK: memref.expand_shape %{{.*}} {{\[\[0, 1\], \[2\]\]}} output_shape [64, 128, 32]
-  // CHECK: device.group "contract" {
+  // CHECK: device.group contract {
   // CHECK-NEXT: kernel.contract {{.*}} ins(%{{.*}} : memref<64x128x64xf32>, memref<64x128x32xf32>) outs(%[[PARTIAL:.*]] : memref<64x64x32xf32>)
   // CHECK-NEXT: ^bb0(%[[SUM:.*]]: f32):
   // CHECK-NEXT: kernel.yield %[[SUM]]
-  // CHECK: device.group "reduce" {
+  // CHECK: device.group reduce {
   // CHECK:   iterator_types = ["reduction", "parallel", "parallel"]} ins(%[[PARTIAL]] : memref<64x64x32xf32>) outs(%[[TOTAL:.*]] : memref<64x32xf32>)
-  // CHECK: device.group "map" {
+  // CHECK: device.group elementwise {
   // CHECK:   ins(%[[TOTAL]], %{{.*}} : memref<64x32xf32>, memref<32xf32>) outs(%{{.*}} : memref<64x32xf32>)
-  device.group "contract" {
+  device.group contract {
     kernel.contract {indexing_maps = [#a, #b, #bias, #c]} ins(%x, %w : memref<8192x64xf32>, memref<8192x32xf32>) extra(%v : memref<32xf32>) outs(%y : memref<64x32xf32>) {
     ^bb0(%sum: f32, %e: f32):
       %0 = arith.addf %sum, %e : f32
@@ -191,11 +191,11 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %w = runtime.input %inputs[1] : memref<8x16x4096xbf16>
   %y = runtime.output %outputs[0] () : memref<16x16x3xf32>
   // CHECK: kernel.contract {indexing_maps = [#[[$A]], #[[$B]], #[[$C]]]} ins(%{{.*}} : memref<8x16x4096xbf16>, memref<8x16x4096xbf16>) outs(%[[PARTIAL:.*]] : memref<8x16x16x3xf32>)
-  // CHECK: device.group "map" {
+  // CHECK: device.group elementwise {
   // CHECK-NEXT: linalg.generic
   // CHECK-COUNT-7: arith.addf
   // CHECK-NOT: arith.addf
-  device.group "contract" {
+  device.group contract {
     kernel.contract {indexing_maps = [#a, #b, #c]} ins(%x, %w : memref<8x16x4096xbf16>, memref<8x16x4096xbf16>) outs(%y : memref<16x16x3xf32>) {
     ^bb0(%sum: f32):
       kernel.yield %sum : f32
@@ -218,15 +218,15 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %y = runtime.output %outputs[0] () : memref<1024x1024xf32>
   %w = runtime.input %inputs[1] : memref<256x64xbf16>
   %z = runtime.output %outputs[1] () : memref<64x64xf32>
-  // CHECK-COUNT-2: device.group "contract"
+  // CHECK-COUNT-2: device.group contract
   // CHECK-NOT: device.group
-  device.group "contract" {
+  device.group contract {
     kernel.contract {indexing_maps = [#a, #b, #c]} ins(%x, %x : memref<2048x1024xbf16>, memref<2048x1024xbf16>) outs(%y : memref<1024x1024xf32>) {
     ^bb0(%sum: f32):
       kernel.yield %sum : f32
     }
   }
-  device.group "contract" {
+  device.group contract {
     kernel.contract {indexing_maps = [#a, #b, #c]} ins(%w, %w : memref<256x64xbf16>, memref<256x64xbf16>) outs(%z : memref<64x64xf32>) {
     ^bb0(%sum: f32):
       kernel.yield %sum : f32
@@ -248,20 +248,20 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %x = runtime.input %inputs[0] : memref<65536xf32>
   %s = runtime.output %outputs[0] () : memref<f32>
   %y = runtime.output %outputs[1] () : memref<f32>
-  // CHECK: device.group "reduce" {
+  // CHECK: device.group reduce {
   // CHECK:   outs(%[[PARTIAL:.*]] : memref<16xf32>)
-  // CHECK: device.group "block" {
+  // CHECK: device.group single_block {
   // CHECK-NEXT: linalg.generic {{.*}} ["reduction"]} ins(%[[PARTIAL]] : memref<16xf32>) outs(%[[S:.*]] : memref<f32>)
   // CHECK: linalg.generic {{.*}} ins(%[[S]] : memref<f32>)
   // CHECK-NOT: device.group
-  device.group "reduce" {
+  device.group reduce {
     linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]} ins(%x : memref<65536xf32>) outs(%s : memref<f32>) {
     ^bb0(%a: f32, %b: f32):
       %0 = arith.addf %a, %b : f32
       linalg.yield %0 : f32
     }
   }
-  device.group "block" {
+  device.group single_block {
     linalg.generic {indexing_maps = [#point, #point], iterator_types = []} ins(%s : memref<f32>) outs(%y : memref<f32>) {
     ^bb0(%a: f32, %b: f32):
       %0 = arith.negf %a : f32

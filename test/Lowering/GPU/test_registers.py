@@ -206,7 +206,7 @@ def lower(model, sizes):
     if tf32:
         text = path.read_text()
         assert "\nmodule {" in f"\n{text}"
-        marked = 'module attributes {kernel.fp32_products = "tf32"} {'
+        marked = 'module attributes {device.target = #device.target<fp32_products = tf32>} {'
         path.write_text(text.replace("module {", marked, 1))
     lowered = folder / "lowered.mlir"
     run_mp_opt(path, "--mp-lower-to-nvvm=in-place", "--emit=mlir", "-o", lowered)

@@ -10,8 +10,8 @@ import subprocess
 import gpu_kernels
 import kernels
 
-# Lanes of a wave.
-CHIPS = {"gfx942": 64, "gfx1100": 32}
+# Lanes of a wave, and the instructions that multiply.
+CHIPS = {"gfx942": (64, "mfma"), "gfx1100": (32, "wmma")}
 # Vectors go to C through memory.
 PRODUCT = """
 define {sums} @{name}({factors} %a, {factors} %b, {sums} %c{rest}) {{
@@ -78,12 +78,12 @@ class Kernels:
 
     def __init__(self, text, folder, chip):
         folder = pathlib.Path(folder)
-        self.lanes = CHIPS[chip]
+        self.lanes, multiplier = CHIPS[chip]
         passes = gpu_kernels.PASSES.replace(
             "convert-kernels-to-nvvm", f"convert-kernels-to-rocdl{{chip={chip}}}")
-        rocdl = subprocess.run(
-            [kernels.KERNEL_OPT, "-", f"--pass-pipeline={passes}"], input=text,
-            check=True, capture_output=True, encoding="utf-8").stdout
+        model = gpu_kernels.make_model(
+            text, f'device.target = #device.target<chip = "{chip}">', multiplier)
+        rocdl = gpu_kernels.run_passes(passes, model)
         self.launches = gpu_kernels.LAUNCH.findall(rocdl)
         body = re.search(r"(?ms)^  gpu\.module [^{]*\{$(.*?)^  }$", rocdl)[1]
         aliases = "".join(re.findall(r"(?m)^[#!].*\n", rocdl))

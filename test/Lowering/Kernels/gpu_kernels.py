@@ -12,11 +12,19 @@ import kernels
 # The tools that emulate kernels: mp-opt for its passes, and a library.
 MP_OPT = os.environ.get("MP_OPT", "mp-opt")
 EMULATION = pathlib.Path(os.environ.get("EMULATION", kernels.ROOT / "lib/Emulation"))
-PASSES = ("builtin.module(convert-contract-to-gpu,gpu.module(canonicalize,cse,"
+STRATEGY = "kernel-select-gpu-strategy"
+PASSES = (f"builtin.module({STRATEGY},convert-groups-to-gpu,"
+          "gpu.module(canonicalize,cse,"
           "expand-strided-metadata,lower-affine,convert-scf-to-cf,"
           "convert-kernels-to-nvvm,canonicalize,cse))")
 LAUNCH = re.compile(r"device\.launch @kernels::@(\w+) grid \[(\d+), 1, 1\] "
                     r"block \[(\d+), 1, 1\](?: shared (\d+))?")
+# The arguments and the body of a function of one contraction.
+FUNCTION = re.compile(r"func\.func @\w+\((.*?)\) attributes \{[^}]*\} \{\n"
+                      r"(.*?)  return\n\}\n", re.S)
+CHOICE = re.compile(r"device\.group contract strategy <by = (\w+),")
+SMALL_TILES = {"fma": "m = 16, n = 16, k = 16, part_m = 2, part_n = 2, stages = 2",
+               "": "m = 16, n = 32, k = 32, part_m = 16, part_n = 16, stages = 2"}
 
 
 class Kernel(ctypes.Structure):
@@ -36,6 +44,55 @@ class Kernel(ctypes.Structure):
     ]
 
 
+def run_passes(passes, text):
+    return subprocess.run(
+        [kernels.KERNEL_OPT, "-", f"--pass-pipeline={passes}"], input=text,
+        check=True, capture_output=True, encoding="utf-8").stdout
+
+
+def make_main(bodies, attributes):
+    """A model with a group for each contraction."""
+    inputs, groups = [], []
+    for number, (arguments, body) in enumerate(bodies):
+        for argument in arguments.split(", "):
+            name, of_type = argument.split(": ")
+            inputs.append(f"  {name}_{number} = runtime.input "
+                          f"%inputs[{len(inputs)}] : {of_type}\n")
+            body = re.sub(rf"{name}\b", f"{name}_{number}", body)
+        groups.append(f"  device.group contract {{\n{body}  }}\n")
+    return (f"module attributes {{{attributes}}} {{\n"
+            "func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {\n"
+            f"  %ok = arith.constant 0 : i32\n{''.join(inputs)}{''.join(groups)}"
+            "  return %ok : i32\n}\n}\n")
+
+
+def get_small_tile(body, attributes, multiplier):
+    """A tile of tensor cores if they multiply such factors."""
+    types = re.search(r"ins\(%a, %b : memref<(?:.*x)?(\w+)>, memref<(?:.*x)?(\w+)>\)",
+                      body).groups()
+    a, b = (match[1] if (match := re.search(rf"round_{name} = (\w+)", body))
+            else own for name, own in zip("ab", types))
+    fast = a == b and (a in ("bf16", "f16") or a == "f32" and "tf32" in attributes)
+    by = multiplier if fast else "fma"
+    return f"#kernel.tile<by = {by}, {SMALL_TILES[by if by == 'fma' else '']}>"
+
+
+def make_model(text, attributes="", multiplier="mma"):
+    """A model of a text's functions, whose contractions are computed by tiles,
+    those of few products, too."""
+    bodies = FUNCTION.findall(text)
+    chosen = run_passes(f"builtin.module({STRATEGY})", make_main(bodies, attributes))
+    choices = CHOICE.findall(chosen)
+    assert len(choices) == len(bodies)
+    for number, by in enumerate(choices):
+        arguments, body = bodies[number]
+        if by == "threads":
+            tile = get_small_tile(body, attributes, multiplier)
+            bodies[number] = (arguments, body.replace(
+                "{indexing_maps", f"{{tile = {tile}, indexing_maps", 1))
+    return make_main(bodies, attributes)
+
+
 def emulate(nvvm):
     """Kernels in NVVM's dialect as code of this machine."""
     return subprocess.run(
@@ -46,11 +103,9 @@ def emulate(nvvm):
 class Kernels:
     """The kernels of a text's functions, in their order: one contraction each."""
 
-    def __init__(self, text, folder):
+    def __init__(self, text, folder, attributes=""):
         folder = pathlib.Path(folder)
-        nvvm = subprocess.run(
-            [kernels.KERNEL_OPT, "-", f"--pass-pipeline={PASSES}"], input=text,
-            check=True, capture_output=True, encoding="utf-8").stdout
+        nvvm = run_passes(PASSES, make_model(text, attributes))
         self.launches = LAUNCH.findall(nvvm)
         host = emulate(re.sub(r"(?ms)^  func\.func .*?^  }\n", "", nvvm))
         ir, library = folder / "kernels.ll", folder / "kernels.so"

@@ -28,14 +28,14 @@ int main(int argc, char **argv) {
   registry.insert<mp::kernel::KernelDialect, mp::MPDialect,
                   mp::runtime::RuntimeDialect, mp::device::DeviceDialect>();
   mlir::registerAllPasses();
-  mlir::registerPass([] { return mp::createConvertContractToGPU(); });
+  mlir::registerPass([] { return mp::createConvertGroupsToGPU(); });
   mlir::registerPass([] { return mp::createConvertKernelsToNVVM(); });
   mlir::registerPass([] { return mp::createConvertKernelsToROCDL(); });
   mlir::registerPass([] { return mp::createConvertScratchToLLVM(); });
   mlir::registerPass([] { return mp::createKernelToCPU(); });
   mlir::registerPass([] { return mp::createOutlineContracts(); });
   mlir::registerPass([] { return mp::createSelectStrategy(); });
-  mlir::registerPass([] { return mp::createSelectTile(); });
+  mlir::registerPass([] { return mp::createSelectGPUStrategy(); });
   mlir::registerPass([] { return mp::createSetTarget(); });
   return mlir::failed(
       mlir::MlirOptMain(argc, argv, "kernels of mp-opt\n", registry));

@@ -22,7 +22,6 @@ def test_cases(chip, types):
     text = "".join(
         dataclasses.replace(contraction, static=True).text(shapes, f"f{number}")
         for number, (contraction, shapes) in enumerate(contractions))
-    text = f'module attributes {{kernel.chip = "{chip}"}} {{\n{text}}}\n'
     with tempfile.TemporaryDirectory() as folder:
         library = amd_kernels.Kernels(text, folder, chip)
     for number, (contraction, shapes) in enumerate(contractions):

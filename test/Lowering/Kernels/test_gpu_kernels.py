@@ -33,13 +33,12 @@ def build(contractions, tf32=False):
     for number, (contraction, shapes, tile) in enumerate(contractions):
         own = dataclasses.replace(contraction, static=True).text(shapes, f"f{number}")
         if tile:
-            own = own.replace("{indexing_maps", f"{{kernel.tile = {tile}, indexing_maps")
+            own = own.replace("{indexing_maps", f"{{tile = {tile}, indexing_maps")
         text += own
-    if tf32:
-        text = f'module attributes {{kernel.fp32_products = "tf32"}} {{\n{text}}}\n'
+    attributes = "device.target = #device.target<fp32_products = tf32>" if tf32 else ""
     # The folder may go: a loaded library stays.
     with tempfile.TemporaryDirectory() as folder:
-        return gpu_kernels.Kernels(text, folder)
+        return gpu_kernels.Kernels(text, folder, attributes)
 
 
 def place(array):

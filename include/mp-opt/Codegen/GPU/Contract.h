@@ -9,9 +9,9 @@
 // thread blocks: each block computes a tile of the result, steps along the
 // summed dimensions through shared memory, and applies the epilogue in
 // registers. Tensor cores (`mma.sync`) multiply 16-bit factors, and fp32 if the
-// module asks for tf32: it is rounded to nearest when it is read from shared
-// memory. All others are multiplied by fused multiply-adds in the type of the
-// sums.
+// module's target allows tf32: it is rounded to nearest when it is read from
+// shared memory. All others are multiplied by fused multiply-adds in the type
+// of the sums.
 //
 // The code consists of ops of arith, gpu, llvm (`llvm.intr.fma`), memref,
 // nvgpu, nvvm (`nvvm.mma.sync`), scf and vector; shared memory is
@@ -35,21 +35,14 @@ struct ContractLaunch {
   int32_t shared;
 };
 
-/// Attribute (#kernel.tile) of a contraction: its tile on a GPU.
-constexpr llvm::StringLiteral tileName = "kernel.tile";
-
-/// Attribute of the module, a string: `tf32` if tensor cores may multiply fp32
-/// by fp32, of which they read 11 significant bits. Absent: products are exact.
-constexpr llvm::StringLiteral fp32ProductsName = "kernel.fp32_products";
-constexpr llvm::StringLiteral tf32 = "tf32";
-
 /// Fails, after an error at `op`, if no code can be made: sizes, strides or
-/// offsets are not known, or `kernel.tile` does not fit.
+/// offsets are not known, or the `tile` of `op` does not fit its factors or the
+/// module's target.
 mlir::LogicalResult verifyGPUContract(ContractOp op);
 
 /// True if tensor cores multiply as `op` says, and are worth it: bf16 by bf16
-/// or fp16 by fp16, rounded operands included, and fp32 by fp32 if the module
-/// asks for tf32.
+/// or fp16 by fp16, rounded operands included, and fp32 by fp32 if the module's
+/// target allows tf32.
 bool canUseTensorCores(ContractOp op);
 
 /// True if factors are fp32 that tensor cores may multiply as tf32.
@@ -68,16 +61,13 @@ TileAttr selectTile(ContractOp op, int64_t numIdentical = 1);
 /// is short.
 int64_t selectSplits(ContractOp op);
 
-/// The `kernel.tile` of `op`, else the tile that `selectTile` returns.
-TileAttr getTile(ContractOp op);
-
-/// True if elements of a (0) or b (1) of `op`, which is worth tiles, are copied
-/// to shared memory as they are, several at a time and while the kernel
+/// True if elements of a (0) or b (1) of `op`, which is worth tiles, will be
+/// copied to shared memory as they are, several at a time and while the kernel
 /// computes (cp.async), and not through registers.
 bool isCopiedAsync(ContractOp op, unsigned operand);
 
-/// The launch parameters of the kernel that `emitContract` makes. Both obey
-/// `getTile`.
+/// The launch parameters of the kernel that `emitContract` makes. Both obey the
+/// `tile` of `op`.
 ContractLaunch getContractLaunch(ContractOp op);
 
 /// Emits the body of a kernel at the insertion point in a `gpu.func`.

@@ -12,14 +12,6 @@
 
 namespace mp {
 
-/// Kinds of `device.group`.
-namespace group {
-constexpr llvm::StringLiteral map = "map", reduce = "reduce",
-                              contract = "contract", rows = "rows",
-                              block = "block", indexed = "indexed",
-                              parts = "parts", ranks = "ranks";
-} // namespace group
-
 /// Divides the ops of `main` into `device.group`s. Between them are places in
 /// memory, constants, and loads of memory that nothing writes any more. Fails,
 /// after a diagnostic for each reason, if a size is unknown or an op has no

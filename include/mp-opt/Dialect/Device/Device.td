@@ -45,23 +45,27 @@ def Device_GroupOp : Device_Op<"group", [SingleBlock, NoTerminator,
     results to others only through memory. `kind` says how its threads share the
     work:
 
-    * `map`: one `linalg.generic` without reductions; each thread computes one
-      element, or a few consecutive ones;
+    * `elementwise`: one `linalg.generic` without reductions; each thread
+      computes one element, or a few consecutive ones;
     * `reduce`: one `linalg.generic` with reductions;
     * `contract`: one `kernel.contract`, or several that differ only in their
       memory;
-    * `rows`: one `scf.forall`; each iteration is computed by the threads of one
-      block together;
-    * `block`: all other ops, computed by the threads of one block together;
-    * `indexed`: one nest of `scf.for` that updates elements or rows at indices
+    * `row_wise`: one `scf.forall`; each iteration is computed by the threads of
+      one block together;
+    * `single_block`: all other ops, computed by the threads of one block
+      together;
+    * `scatter`: one nest of `scf.for` that updates elements or rows at indices
       that come from data; each thread owns some of these elements or rows, and
       goes through all indices;
-    * `parts`: independent groups, each of which has its own blocks;
-    * `ranks`: `runtime.collective_start` and `runtime.collective_wait`, which are not
-      a kernel; the host executes them between launches.
+    * `fused`: independent groups, each of which has its own blocks;
+    * `collective`: `runtime.collective_start` and `runtime.collective_wait`,
+      which are not a kernel; the host executes them between launches.
+
+    `strategy` has the blocks and threads of the kernel; it is absent until
+    `kernel-select-gpu-strategy` sets it.
 
     ```mlir
-    device.group map {
+    device.group elementwise strategy <by = threads, blocks = 4, threads = 256> {
       linalg.generic ...
     }
     ```
@@ -69,9 +73,17 @@ def Device_GroupOp : Device_Op<"group", [SingleBlock, NoTerminator,
     With `when_set`, the group is not part of a call: it runs only after states
     have been set, before the next call.
   }];
-  let arguments = (ins StrAttr:$kind, UnitAttr:$when_set);
+  let arguments = (ins Device_KindAttr:$kind,
+                       OptionalAttr<Device_StrategyAttr>:$strategy,
+                       UnitAttr:$when_set);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$kind attr-dict-with-keyword $body";
+  let builders = [OpBuilder<(ins "Kind":$kind), [{
+    build($_builder, $_state, kind, StrategyAttr(), false);
+  }]>];
+  let assemblyFormat = [{
+    $kind (`strategy` $strategy^)? attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
 }
 
 def Device_WorkingCopyOp : Device_Op<"shadow", [Pure]> {

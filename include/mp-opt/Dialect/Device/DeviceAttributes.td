@@ -32,12 +32,96 @@ def Device_Dialect : Dialect {
       `memref.copy` between contiguous parts of them.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
   let extraClassDeclaration = [{
     void registerAttributes();
   }];
 }
 
-def Device_WorkKind : I32EnumAttr<"WorkKind", "the kind of a launch", [
+class Device_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::mp::device";
+  let genSpecializedAttr = 0;
+}
+
+def Device_Kind : Device_Enum<"Kind", "the kind of a group", [
+    I32EnumAttrCase<"Elementwise", 0, "elementwise">,
+    I32EnumAttrCase<"Reduce", 1, "reduce">,
+    I32EnumAttrCase<"Contract", 2, "contract">,
+    I32EnumAttrCase<"RowWise", 3, "row_wise">,
+    I32EnumAttrCase<"SingleBlock", 4, "single_block">,
+    I32EnumAttrCase<"Scatter", 5, "scatter">,
+    I32EnumAttrCase<"Fused", 6, "fused">,
+    I32EnumAttrCase<"Collective", 7, "collective">,
+  ]>;
+
+def Device_KindAttr : EnumAttr<Device_Dialect, Device_Kind, "kind">;
+
+def Device_Sharing : Device_Enum<"Sharing", "the division of work", [
+    I32EnumAttrCase<"Threads", 0, "threads">,
+    I32EnumAttrCase<"Blocks", 1, "blocks">,
+    I32EnumAttrCase<"Columns", 2, "columns">,
+    I32EnumAttrCase<"Tiles", 3, "tiles">,
+  ]>;
+
+def Device_StrategyAttr : AttrDef<Device_Dialect, "Strategy"> {
+  let mnemonic = "strategy";
+  let summary = "the threads of a group";
+  let description = [{
+    `kernel-select-gpu-strategy` sets the strategy of each `device.group`, and
+    `convert-groups-to-gpu` obeys it.
+
+    * `by` says how the work is divided. `threads`: each thread of the grid
+      computes elements, or rows. `blocks`: the threads of a block compute an
+      element or a row together, or all of the group's ops. `columns`: a block
+      computes as many neighbouring results of a reduction as a warp has lanes.
+      `tiles`: a block computes a tile of a contraction, which `tile` of
+      `kernel.contract` describes.
+    * `blocks`: blocks of the grid, or of the part of a fused kernel.
+    * `threads`: threads of a block, a multiple of the 32 lanes of a warp.
+
+    ```mlir
+    #device.strategy<by = threads, blocks = 4, threads = 256>
+    ```
+  }];
+  let parameters = (ins
+    EnumParameter<Device_Sharing>:$by, "int64_t":$blocks, "int64_t":$threads);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Device_FP32Products : Device_Enum<"FP32Products",
+    "the arithmetic of fp32 products", [
+    I32EnumAttrCase<"Exact", 0, "exact">,
+    I32EnumAttrCase<"TF32", 1, "tf32">,
+  ]>;
+
+def Device_TargetAttr : AttrDef<Device_Dialect, "Target"> {
+  let mnemonic = "target";
+  let summary = "the GPU that kernels are made for";
+  let description = [{
+    `device.target` on the module has the target of its kernels.
+
+    * `chip`: `sm_80` for NVIDIA's GPUs from sm_80 on, whose kernels are the
+      same; `gfx942` or `gfx1100` for AMD's.
+    * `fp32_products`: `tf32` if tensor cores may multiply fp32 by fp32, of
+      which they read 11 significant bits; else products are `exact`.
+
+    Without the attribute, all parameters have their defaults. The properties of
+    chips are in mp-opt/Codegen/Target/KnownTargets.h.
+
+    ```mlir
+    #device.target<chip = "sm_80", fp32_products = tf32>
+    ```
+  }];
+  let parameters = (ins
+    StringRefParameter<"the name that compilers use", [{"sm_80"}]>:$chip,
+    DefaultValuedParameter<"FP32Products", "FP32Products::Exact">
+      :$fp32_products);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Device_WorkKind : Device_Enum<"WorkKind", "the kind of a launch", [
     I32EnumAttrCase<"Product", 0, "product">,
     I32EnumAttrCase<"Map", 1, "map">,
     I32EnumAttrCase<"Sum", 2, "sum">,
@@ -45,10 +129,7 @@ def Device_WorkKind : I32EnumAttr<"WorkKind", "the kind of a launch", [
     I32EnumAttrCase<"Block", 4, "block">,
     I32EnumAttrCase<"Update", 5, "update">,
     I32EnumAttrCase<"Copy", 6, "copy">,
-  ]> {
-  let cppNamespace = "::mp::device";
-  let genSpecializedAttr = 0;
-}
+  ]>;
 
 def Device_WorkAttr : AttrDef<Device_Dialect, "Work"> {
   let mnemonic = "work";
@@ -57,10 +138,10 @@ def Device_WorkAttr : AttrDef<Device_Dialect, "Work"> {
     The attribute has the counts of one launch, or of all parts of a launch that
     have the same kind:
 
-    * `kind`: `product` (`kernel.contract`), `map`, `sum` (`reduce`), `rows` and
-      `block` are the kinds of `device.group`. `update` stands for any of them
-      except `product`, if it overwrites a state. `copy` is not a launch, but a
-      copy.
+    * `kind` follows from that of the `device.group`: `product` (`contract`),
+      `map` (`elementwise`), `sum` (`reduce`), `rows` (`row_wise`), `block` (all
+      others). `update` stands for any of them except `product`, if it
+      overwrites a state. `copy` is not a launch, but a copy.
     * `read`: bytes that are read, except those that the launch itself has
       written before; `written`: bytes that are written. Each byte counts once,
       however often it is accessed; if parts of several kinds access it, it

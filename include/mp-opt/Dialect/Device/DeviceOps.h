@@ -31,6 +31,8 @@ namespace mp::device {
 /// Attribute of the module: the messages that `device.fail` refers to by
 /// number.
 constexpr llvm::StringLiteral errorsName = "device.errors";
+/// Attribute of the module (#device.target): the GPU that its kernels are for.
+constexpr llvm::StringLiteral targetName = "device.target";
 /// The `gpu.module` that has the kernels.
 constexpr llvm::StringLiteral kernelsName = "kernels";
 /// Dynamic shared memory of kernels: a global in address space 3 without size.
@@ -52,9 +54,6 @@ std::string getNodeName(mlir::Location location);
 /// Emits the error that `op` has no code for devices, with its node and a way
 /// out.
 mlir::LogicalResult refuse(mlir::Operation *op, const llvm::Twine &why);
-
-/// The most threads of a block, on every device.
-constexpr int64_t maxThreads = 1024;
 
 } // namespace mp::device
 

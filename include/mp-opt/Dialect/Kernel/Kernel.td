@@ -60,8 +60,9 @@ def Kernel_ContractOp : Kernel_Op<"contract", [
     result is this dimension alone. Dimensions without such an operand have
     their sizes in `sizes`, in order.
 
-    `kernel-select-strategy` sets `config`, which says how the contraction is
-    computed.
+    `kernel-select-strategy` sets `config`, which says how processors compute the
+    contraction; `kernel-select-gpu-strategy` sets `tile`, which says how a GPU
+    does.
 
     A dense layer with bias, activation and a cast, all in one loop nest:
 
@@ -88,7 +89,8 @@ def Kernel_ContractOp : Kernel_Op<"contract", [
                        Kernel_Data:$c, AffineMapArrayAttr:$indexing_maps,
                        OptionalAttr<TypeAttr>:$round_a,
                        OptionalAttr<TypeAttr>:$round_b,
-                       OptionalAttr<Kernel_ConfigAttr>:$config);
+                       OptionalAttr<Kernel_ConfigAttr>:$config,
+                       OptionalAttr<Kernel_TileAttr>:$tile);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let regions = (region SizedRegion<1>:$epilogue);
   let skipDefaultBuilders = 1;

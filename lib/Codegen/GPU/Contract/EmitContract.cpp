@@ -136,7 +136,7 @@ static bool isWide(const Problem &problem) {
 void emitContract(OpBuilder &builder, ContractOp op, ValueRange operands,
                   Value tile) {
   Problem problem = Problem::get(op);
-  TilePlan plan = TilePlan::get(problem, getTile(op));
+  TilePlan plan = TilePlan::get(problem, op.getTileAttr());
   if (plan.numBlocks == 0)
     return;
   TileBuilder e(op.getLoc(), builder, isWide(problem));

@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mp-opt/Codegen/GPU/Contract.h"
-#include "mp-opt/Codegen/GPU/GPUTarget.h"
+#include "mp-opt/Codegen/Target/KnownTargets.h"
 
 #include "TilePlan.h"
 
@@ -33,11 +33,6 @@ struct Candidate {
   double speed;
 };
 } // namespace
-
-/// Multiprocessors of a large GPU, and bytes of shared memory that every one
-/// gives a block.
-constexpr int64_t numProcessors = 128;
-constexpr int64_t maxSharedBytes = 96 * 1024;
 
 /// Speeds were measured on an H200, those of the smallest tiles estimated. Long
 /// steps wait less at barriers. K is of 16-bit elements; of tf32, which is read
@@ -85,8 +80,6 @@ constexpr Busy mmaBusy = {1e4, 0.5}, fmaBusy = {2.4e4, 0.22};
 /// The least rows and columns of a tile.
 constexpr int64_t smallestTile = 16;
 constexpr double scalarSpeed = 0.1, maxScalarSpeed = 0.5;
-/// A multiprocessor's 32-bit registers, and its shared memory for blocks.
-constexpr int64_t numRegisters = 65536, processorBytes = 200 * 1024;
 
 /// The part of its speed that a multiprocessor reaches with so many blocks:
 /// each waits for memory, and for its other threads, while others compute.
@@ -94,13 +87,14 @@ static double getEfficiency(const Problem &problem, const TilePlan &plan,
                             int64_t blocks) {
   TileAttr tile = plan.tile;
   // AMD's GPUs have not been measured.
-  if (!GPUTarget::get(problem.op).hasAsyncCopies)
+  const GPUTarget &target = GPUTarget::get(problem.op);
+  if (!target.hasAsyncCopies)
     return 1;
   // Sums, and about as many for addresses and factors of any tile.
   int64_t sums = tile.getM() * tile.getN() / plan.numThreads;
-  int64_t resident =
-      std::min({blocks, processorBytes / std::max<int64_t>(1, plan.sharedBytes),
-                numRegisters / (plan.numThreads * (sums + 64))});
+  int64_t resident = std::min(
+      {blocks, target.processorBytes / std::max<int64_t>(1, plan.sharedBytes),
+       target.numRegisters / (plan.numThreads * (sums + 64))});
   resident = std::max<int64_t>(1, resident);
   auto isScalar = [](const CopyPlan &copy) {
     return !copy.isAsync && copy.width == 1;
@@ -120,8 +114,8 @@ static double getEfficiency(const Problem &problem, const TilePlan &plan,
 /// The number of rounds of blocks, times the time of one.
 static double getTime(const Problem &problem, const Candidate &candidate,
                       const TilePlan &plan, int64_t splits) {
-  int64_t blocks =
-      llvm::divideCeil(plan.numBlocks * splits, int64_t(numProcessors));
+  int64_t blocks = llvm::divideCeil(plan.numBlocks * splits,
+                                    GPUTarget::get(problem.op).numProcessors);
   double work = double(candidate.m * candidate.n) / candidate.speed;
   return double(blocks) * work / getEfficiency(problem, plan, blocks);
 }
@@ -129,7 +123,7 @@ static double getTime(const Problem &problem, const Candidate &candidate,
 static TileAttr selectTile(ContractOp op, const Problem &problem,
                            int64_t splits, double &bestTime) {
   bool isMMA = canUseTensorCores(op);
-  GPUTarget target = GPUTarget::get(op);
+  const GPUTarget &target = GPUTarget::get(op);
   int64_t kDivisor = isMMA && isTF32(op) ? 2 : 1;
   TileAttr best;
   bestTime = 0;
@@ -150,8 +144,7 @@ static TileAttr selectTile(ContractOp op, const Problem &problem,
         candidate.partM * candidate.partN > 32)
       continue;
     double time = getTime(problem, candidate, plan, splits);
-    if (plan.sharedBytes > std::min(maxSharedBytes, target.sharedBytes) ||
-        (best && time >= bestTime))
+    if (plan.sharedBytes > target.sharedBytes || (best && time >= bestTime))
       continue;
     best = tile;
     bestTime = time;
@@ -193,12 +186,7 @@ bool isTF32(ContractOp op) {
   if (!op.getFactorType(0).isF32() || !op.getFactorType(1).isF32() ||
       !op.getAccumulatorType().isF32())
     return false;
-  // Kernels are in their own module, inside of the module with the attribute.
-  for (auto module = op->getParentOfType<ModuleOp>(); module;
-       module = module->getParentOfType<ModuleOp>())
-    if (auto products = module->getAttrOfType<StringAttr>(fp32ProductsName))
-      return products == tf32;
-  return false;
+  return allowsTF32(op);
 }
 
 bool canUseTensorCores(ContractOp op) {
@@ -226,18 +214,13 @@ bool isWorthTiles(ContractOp op) {
   return products > fewProducts && problem.sizes[K] >= 8;
 }
 
-TileAttr getTile(ContractOp op) {
-  auto tile = op->getAttrOfType<TileAttr>(tileName);
-  return tile ? tile : selectTile(op);
-}
-
 bool isCopiedAsync(ContractOp op, unsigned operand) {
-  TilePlan plan = TilePlan::get(Problem::get(op), getTile(op));
+  TilePlan plan = TilePlan::get(Problem::get(op), selectTile(op));
   return plan.lhs.operand == operand ? plan.lhs.isAsync : plan.rhs.isAsync;
 }
 
 ContractLaunch getContractLaunch(ContractOp op) {
-  TilePlan plan = TilePlan::get(Problem::get(op), getTile(op));
+  TilePlan plan = TilePlan::get(Problem::get(op), op.getTileAttr());
   return {{int32_t(std::max<int64_t>(plan.numBlocks, 1)), 1, 1},
           {int32_t(plan.numThreads), 1, 1},
           int32_t(plan.sharedBytes)};

@@ -7,7 +7,7 @@
 
 #include "TilePlan.h"
 
-#include "mp-opt/Codegen/GPU/GPUTarget.h"
+#include "mp-opt/Codegen/Target/KnownTargets.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mp-opt/Codegen/GPU/Contract.h"
-#include "mp-opt/Codegen/GPU/GPUTarget.h"
+#include "mp-opt/Codegen/Target/KnownTargets.h"
 
 #include "TilePlan.h"
 
@@ -40,14 +40,16 @@ LogicalResult verifyGPUContract(ContractOp op) {
     if (ShapedType::isDynamic(size))
       return op.emitOpError()
              << "expected sizes that are known, got none for d" << dim;
+  TileAttr tile = op.getTileAttr();
+  if (!tile)
+    return success();
   Problem problem = Problem::get(op);
-  TileAttr tile = getTile(op);
   TilePlan plan = TilePlan::get(problem, tile);
   if (plan.numBlocks > INT32_MAX)
     return op.emitOpError()
            << "expected at most " << INT32_MAX << " blocks of threads, got "
            << plan.numBlocks << " of " << tile;
-  GPUTarget target = GPUTarget::get(op);
+  const GPUTarget &target = GPUTarget::get(op);
   int64_t most = target.sharedBytes;
   if (plan.sharedBytes > most)
     return op.emitOpError()
@@ -60,14 +62,12 @@ LogicalResult verifyGPUContract(ContractOp op) {
   if (tile.getBy() != target.multiplier)
     return op.emitOpError()
            << "expected " << stringifyMultiplier(target.multiplier)
-           << " or fma, which the module's " << chipName << " has, got "
-           << tile;
+           << " or fma, which " << target.chip << " has, got " << tile;
   if (!is16Bit && !isTF32(op))
     return op.emitOpError()
-           << "expected factors of bf16 or of f16, or of f32 "
-              "where the module's "
-           << fp32ProductsName << " is \"" << tf32 << "\", for " << tile
-           << ", got " << a << " and " << b;
+           << "expected factors of bf16 or of f16, or of f32 if device.target "
+              "allows tf32, for "
+           << tile << ", got " << a << " and " << b;
   return success();
 }
 

@@ -14,6 +14,7 @@
 #include "mp-opt/Codegen/GPU/KernelEmulation.h"
 
 #include "KernelTable.h"
+#include "mp-opt/Codegen/Target/GPULimits.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/SymbolTable.h"
@@ -87,10 +88,11 @@ LogicalResult ModuleEmulation::emulate(LLVM::LLVMFuncOp function) {
       return function.emitError("found a parameter by value in '")
              << function.getName() << "', expected pointers and numbers";
   SharedMemoryLayout layout(function, shared);
-  if (layout.getStaticBytes() > maxStaticShared)
+  if (layout.getStaticBytes() > device::maxStaticShared)
     return function.emitError("found ")
            << layout.getStaticBytes() << " bytes of static shared memory in '"
-           << function.getName() << "', expected at most " << maxStaticShared;
+           << function.getName() << "', expected at most "
+           << device::maxStaticShared;
   FunctionEmulation emulation(function, layout, places);
   if (failed(emulation.run(options.checkRaces)))
     return failure();

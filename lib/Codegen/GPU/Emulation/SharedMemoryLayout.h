@@ -15,8 +15,6 @@ namespace mp::emulation {
 
 /// CUDA's number for it.
 constexpr unsigned sharedSpace = 3;
-/// The most shared memory of known size that a kernel can have.
-constexpr int64_t maxStaticShared = 48 * 1024;
 
 inline bool isShared(mlir::Type type) {
   auto pointer = mlir::dyn_cast<mlir::LLVM::LLVMPointerType>(type);
