@@ -8,7 +8,8 @@ the spread of its values; integers are equal.
 import numpy as np
 import onnx
 import pytest
-from graphs import describe, run
+from graphs import run
+from models import describe
 from onnx import numpy_helper
 from support import DTYPES, UNIT_ROUNDOFF, run_mp_opt
 

@@ -10,10 +10,8 @@ import concurrent.futures
 
 import ml_dtypes
 import numpy as np
-import onnx
-import onnxruntime as ort
+from models import describe, make_model, rewritten, run_ort
 from onnx import helper, numpy_helper
-from support import run_mp_opt, scratch_dir
 
 
 class Graph:
@@ -57,42 +55,24 @@ class Graph:
         self.outputs.append(describe(name, dtype, shape))
 
     def model(self):
-        graph = helper.make_graph(
-            self.nodes, "g", self.inputs, self.outputs, self.constants
+        return make_model(
+            self.nodes, self.inputs, self.outputs, self.constants, self.opset
         )
-        opset = helper.make_opsetid("", self.opset)
-        return helper.make_model(graph, opset_imports=[opset], ir_version=8)
 
     def body(self):
         """As the body of a Scan or Loop, or a branch of an If."""
         return self.model().graph
 
 
-def describe(name, dtype, shape):
-    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-    return helper.make_tensor_value_info(name, kind, shape)
-
-
 def run(model, feed):
     """The outputs of a model, or of one in a file."""
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 4
-    if isinstance(model, onnx.ModelProto):
-        model = model.SerializeToString()
-    return ort.InferenceSession(model, options).run(None, feed)
+    return run_ort(model, feed, optimize=False)
 
 
 def run_mixed(graph, dtype, *flags):
     """The outputs of the mixed form of a graph."""
-    folder = scratch_dir("graph")
-    onnx.save(graph.model(), folder / "source.onnx")
-    run_mp_opt(
-        folder / "source.onnx", f"--mixed-{dtype}", "--emulate", *flags,
-        "-o", folder / "mixed.onnx",
-    )
-    return run(str(folder / "mixed.onnx"), graph.feed)
+    flags = (f"--mixed-{dtype}", "--emulate", *flags)
+    return run(rewritten(graph.model(), *flags), graph.feed)
 
 
 def is_rounded(array, dtype):
