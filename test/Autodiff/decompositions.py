@@ -14,7 +14,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 import training
-from models import describe, inputs_of, make_model, rewritten
+from onnx_models import describe, inputs_of, make_model, rewritten
 from operators import OPERATORS
 from support import scratch_dir
 

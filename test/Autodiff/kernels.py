@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 import decompositions
-from models import run_ort
+from onnx_models import run_ort
 from training import needs_runtime
 
 

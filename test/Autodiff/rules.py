@@ -19,9 +19,9 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Support"))
-import models  # noqa: E402
+import onnx_models  # noqa: E402
 import reference_ops  # noqa: E402
-from models import describe, inputs_of, refused  # noqa: E402
+from onnx_models import describe, inputs_of, refused  # noqa: E402
 from operators import OPERATORS  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
@@ -100,12 +100,12 @@ def wanted_of(case):
 
 def parse_body(case, body=None):
     text = f"g () => () {{ {body or case.body} }}"
-    return list(models.parse(text, case.opset, domains=DOMAINS).graph.node)
+    return list(onnx_models.parse(text, case.opset, domains=DOMAINS).graph.node)
 
 
 @functools.lru_cache(maxsize=None)
 def _rewrite(model, passes):
-    return models.rewritten(onnx.ModelProto.FromString(model), *passes)
+    return onnx_models.rewritten(onnx.ModelProto.FromString(model), *passes)
 
 
 def rewrite(model, passes):
@@ -117,7 +117,7 @@ def evaluator(case, model):
     if case.engine == "reference":
         ops = OPERATORS + reference_ops.OPS
         return ReferenceEvaluator(model, new_ops=ops).run
-    return lambda names, values: models.run_ort(model, values, names)
+    return lambda names, values: onnx_models.run_ort(model, values, names)
 
 
 def evaluate(case, model, names, values):
@@ -129,7 +129,7 @@ def forward_pass(case):
     values = values_of(case)
     outputs = [describe(n, case.dtype) for n in case.outputs]
     nodes = parse_body(case, case.forward)
-    model = models.make_model(
+    model = onnx_models.make_model(
         nodes, inputs_of(values), outputs, opset=case.opset, ir=10,
         domains=DOMAINS,
     )  # fmt: skip
@@ -163,7 +163,7 @@ def make_model(case, values, dtype=TensorProto.DOUBLE, dynamic=False):
         sums.append(names[2])
     nodes.append(helper.make_node("Sum", sums, ["loss"]))
     loss = [describe("loss", dtype, [])]
-    return models.make_model(
+    return onnx_models.make_model(
         nodes, inputs_of(values, dynamic), loss, weights, case.opset, 10,
         DOMAINS,
     )
@@ -177,7 +177,7 @@ def differentiate(case, dtype=None, dynamic=False):
 
 
 def with_gradients(model, wrt, options="", decompose=True):
-    return models.rewritten(
+    return onnx_models.rewritten(
         model,
         f"--mp-differentiate=loss=loss outputs=true wrt={wrt} {options}",
         *["--onnx-decompose-gradients"] * decompose,
@@ -188,7 +188,7 @@ def with_gradients(model, wrt, options="", decompose=True):
 def error_of(inputs, nodes, outputs, *flags, opset=23, domains=DOMAINS):
     """What mp-opt refuses a graph with."""
     text = f"g ({inputs}) => ({outputs}) {{ {nodes} }}"
-    model = models.parse(text, opset, domains=domains)
+    model = onnx_models.parse(text, opset, domains=domains)
     for node in model.graph.node:
         # The text form has no results that are left out.
         node.output[:] = [n if n != "absent" else "" for n in node.output]

@@ -6,7 +6,7 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 import rules
-from models import parse
+from onnx_models import parse
 
 MODE = (
     "mode = Constant<value = bool {1}>() "

@@ -7,7 +7,7 @@ import pytest
 
 import training
 from decompositions import by_kernels, decomposed, node_model
-from models import run_ort
+from onnx_models import run_ort
 
 pytestmark = training.needs_runtime
 

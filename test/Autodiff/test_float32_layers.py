@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
-import models
+import onnx_models
 import rules
 
 FAMILIES = ["convolution", "grid_sample", "loss", "normalization", "pooling", "resize"]
@@ -49,7 +49,7 @@ def run(case, model, values):
         for name, value in values.items()
     }
     names = rules.wanted_of(case)
-    found = models.run_ort(model, values, [n + "_grad" for n in names])
+    found = onnx_models.run_ort(model, values, [n + "_grad" for n in names])
     return dict(zip(names, found))
 
 
@@ -74,7 +74,7 @@ def test_simplified():
         {"x": (2, 4), "s": (4,)},
         opset=23,
     )
-    model = models.parse(
+    model = onnx_models.parse(
         "g (float[2,4] x, float[4] s, float[2,4] w) => (float loss) "
         "<float[2,4] y> {"
         "y = SimplifiedLayerNormalization<axis=-1, epsilon=0.01>(x, s) "

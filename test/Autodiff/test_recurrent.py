@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from onnx import helper
 
-import models
-from models import inputs_of, rewritten
-from models import run_ort as run
+import onnx_models
+from onnx_models import inputs_of, rewritten
+from onnx_models import run_ort as run
 
 STEPS, BATCH, INPUT, HIDDEN = 4, 3, 2, 5
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
@@ -55,7 +55,7 @@ def make_model(op, feeds, unknown=False, opset=22, domain="", **attributes):
         op, [name if name in feeds else "" for name in order], results,
         name="cell", domain=domain, hidden_size=HIDDEN, **attributes,
     )  # fmt: skip
-    return models.make_model(
+    return onnx_models.make_model(
         [node], inputs_of(feeds, unknown), " ".join(results), opset=opset, ir=10
     )
 

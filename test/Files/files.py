@@ -9,7 +9,8 @@ import subprocess
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+import onnx_models
+from onnx import TensorProto, helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MP_OPT = pathlib.Path(
@@ -27,15 +28,10 @@ TEMPORARY = re.compile(r"\..*\.mp-opt-[a-z0-9]{8}\.tmp")
 def make_model(path, side=64, scale=1.0, external=None):
     """A MatMul with a weight of side x side, kept in `external` if given."""
     weight = np.arange(side * side, dtype=np.float32).reshape(side, side)
-    graph = helper.make_graph(
+    model = onnx_models.make_model(
         [helper.make_node("MatMul", ["x", "w"], ["y"], name="mm")],
-        "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", side])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", side])],
-        [numpy_helper.from_array(weight * scale / weight.size, "w")],
-    )
-    model = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+        {"x": ["n", side]}, {"y": ["n", side]},
+        {"w": weight * scale / weight.size}
     )
     if external:
         onnx.save_model(

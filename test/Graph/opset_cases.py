@@ -12,6 +12,7 @@ import zlib
 
 import numpy as np
 import onnx
+from onnx_models import make_model
 from onnx import TensorProto, helper, numpy_helper
 
 MARK = "x"
@@ -52,16 +53,9 @@ class Case:
         node = helper.make_node(op, names, list(outputs), op, **attributes)
         if graph:
             node.attribute.append(helper.make_attribute("body", graph))
-        self.model = helper.make_model(
-            helper.make_graph(
-                [node],
-                "g",
-                infos,
-                [onnx.ValueInfoProto(name=n) for n in outputs if n],
-                initializers,
-            ),
-            opset_imports=[helper.make_opsetid("", opset)],
-            ir_version=8,
+        self.model = make_model(
+            [node], infos, [onnx.ValueInfoProto(name=n) for n in outputs if n],
+            initializers, opset=opset
         )
         self.has_subgraph = graph is not None
         self.outputs = [n for n in outputs if n]

@@ -17,6 +17,7 @@ import onnxruntime as ort
 import pytest
 from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
+from onnx_models import make_model
 from support import DTYPES, ELEMENT_TYPE, UNIT_ROUNDOFF, run_mp_opt, scratch_dir
 
 NUMPY = {"bf16": ml_dtypes.bfloat16, "fp16": np.float16}
@@ -277,21 +278,13 @@ SPECIALS = np.array(
 def special_model(values):
     """x @ w + k, with `values` as k, repeated until they are stored apart."""
     width = 8 * 64
-    graph = onnx.helper.make_graph(
+    return make_model(
         [
             onnx.helper.make_node("MatMul", ["x", "w"], ["a"]),
             onnx.helper.make_node("Add", ["a", "k"], ["y"]),
         ],
-        "g",
-        [onnx.helper.make_tensor_value_info("x", 1, [4, 4])],
-        [onnx.helper.make_tensor_value_info("y", 1, [4, width])],
-        [
-            numpy_helper.from_array(np.ones((4, width), np.float32), "w"),
-            numpy_helper.from_array(np.resize(values, width), "k"),
-        ],
-    )
-    return onnx.helper.make_model(
-        graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8
+        {"x": [4, 4]}, {"y": [4, width]},
+        {"w": np.ones((4, width), np.float32), "k": np.resize(values, width)}
     )
 
 
@@ -335,19 +328,13 @@ def test_big_mask_is_clamped_while_written(dtype, stays_f32, tmp_path):
     mask = np.triu(np.full((size, size), np.float32(LOWEST)), 1)
     mask[3] = np.float32(LOWEST)
     mask[5, 9] = -np.inf
-    graph = onnx.helper.make_graph(
+    source = make_model(
         [
             onnx.helper.make_node("MatMul", ["x", "x"], ["a"]),
             onnx.helper.make_node("Add", ["a", "k"], ["b"]),
             onnx.helper.make_node("Softmax", ["b"], ["y"]),
         ],
-        "g",
-        [onnx.helper.make_tensor_value_info("x", 1, [size, size])],
-        [onnx.helper.make_tensor_value_info("y", 1, [size, size])],
-        [numpy_helper.from_array(mask, "k")],
-    )
-    source = onnx.helper.make_model(
-        graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8
+        {"x": [size, size]}, {"y": [size, size]}, {"k": mask}
     )
     paths = [tmp_path / f"{i}.onnx" for i in range(4)]
     onnx.save(source, paths[0])

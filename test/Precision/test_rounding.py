@@ -6,7 +6,8 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper
+from onnx_models import make_model
 from support import DTYPES, ELEMENT_TYPE, run_mp_opt
 
 DTYPE = {"bf16": ml_dtypes.bfloat16, "fp16": np.float16}
@@ -32,15 +33,10 @@ def make_values(dtype, count):
 
 
 def convert(values, dtype, folder):
-    graph = helper.make_graph(
+    model = make_model(
         [helper.make_node("MatMul", ["x", "w"], ["y"], name="mm")],
-        "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-        [numpy_helper.from_array(values.reshape(1, -1), "w")],
+        {"x": [1, 1]}, {"y": None}, {"w": values.reshape(1, -1)}
     )
-    opsets = [helper.make_opsetid("", 17)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
     onnx.save(model, folder / "in.onnx")
     run_mp_opt(folder / "in.onnx", f"--mixed-{dtype}", "-o", folder / "o.onnx")
     (weight,) = onnx.load(folder / "o.onnx").graph.initializer

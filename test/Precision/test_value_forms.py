@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from graphs import run
-from models import describe
+from onnx_models import describe
 from onnx import numpy_helper
 from support import DTYPES, UNIT_ROUNDOFF, run_mp_opt
 

@@ -10,7 +10,7 @@ import concurrent.futures
 
 import ml_dtypes
 import numpy as np
-from models import describe, make_model, rewritten, run_ort
+from onnx_models import describe, make_model, rewritten, run_ort
 from onnx import helper, numpy_helper
 
 

@@ -5,13 +5,12 @@ what is wrong, but harmless, is a warning, and an error where that is asked for.
 
 import collections
 import pathlib
-import subprocess
 
 import onnx
 import pytest
 from invalid_models import CASES, branch, branches, function, make
 from onnx import TensorProto, helper
-from support import MP_OPT
+from support import MP_OPT, attempt
 
 MP_RUN = pathlib.Path(MP_OPT).with_name("mp-run")
 LEAST = 10  # of each kind
@@ -126,9 +125,7 @@ def convert(model, folder, *flags):
     source, output = folder / "m.onnx", folder / "out.onnx"
     source.write_bytes(model.SerializeToString())
     output.write_bytes(b"old!")
-    done = subprocess.run(
-        [MP_OPT, source, *flags, "-o", output], capture_output=True, text=True
-    )
+    done = attempt(source, *flags, "-o", output)
     said = done.stderr.splitlines()
     errors = [line for line in said if "error: " in line]
     if done.returncode:
@@ -186,7 +183,7 @@ def test_as_text(tmp_path):
         '<ir_version: 10, opset_import: ["" : 21]> '
         "g (float[2,3] x) => (float[2,3] y) { y = Softmax <axis = 2> (x) }"
     )
-    done = subprocess.run([MP_OPT, source], capture_output=True, text=True)
+    done = attempt(source)
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr == (
         f"{source}: error: node with output 'y' (Softmax-13): attribute "
@@ -363,10 +360,8 @@ def test_mp_run(tmp_path):
     source.write_bytes(model.SerializeToString())
 
     def run(*flags):
-        return subprocess.run(
-            [MP_RUN, "run", source, "--random", *flags],
-            capture_output=True,
-            text=True,
+        return attempt(
+            "run", source, "--random", *flags, program=MP_RUN
         )
 
     assert run().returncode == 0

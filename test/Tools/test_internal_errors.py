@@ -18,6 +18,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+import onnx_models
 import support
 
 INTERNAL = 70
@@ -80,18 +81,16 @@ def make_model(path, rows=64):
         helper.make_node("Identity", ["sixteen"], ["s"], name="id"),
     ]
     value = helper.make_tensor_value_info
-    graph = helper.make_graph(
-        nodes,
-        "secrets",
-        [value("x", TensorProto.FLOAT, ["n", rows])],
+    model = onnx_models.make_model(
+        nodes, {"x": ["n", rows]},
         [
             value("y", TensorProto.FLOAT, ["n", rows]),
             value("z", TensorProto.FLOAT, [rows, rows]),
             value("s", TensorProto.FLOAT16, [rows, rows]),
         ],
         [numpy_helper.from_array(weight, "raw"), typed, sixteen, eight],
+        opset=19, ir=None, name="secrets"
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)])
     onnx.save_model(model, path)
     return path
 

@@ -18,6 +18,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+import onnx_models
 from support import DTYPES, MP_OPT, run_mp_opt
 
 FLOAT = TensorProto.FLOAT
@@ -48,16 +49,10 @@ def make_model(path, layers=3, names=(), ir_version=8):
             value = output
     nodes.append(helper.make_node("Identity", [value], ["y"], "last"))
     shape = ["batch", 8, 8]
-    graph = helper.make_graph(
-        nodes,
-        "main graph",
-        [helper.make_tensor_value_info("x", FLOAT, shape)],
-        [helper.make_tensor_value_info("y", FLOAT, shape)],
-        [numpy_helper.from_array(np.ones((8, 8), np.float32), "w")],
+    model = onnx_models.make_model(
+        nodes, {"x": shape}, {"y": shape}, {"w": np.ones((8, 8), np.float32)},
+        ir=ir_version, name="main graph"
     )
-    opsets = [helper.make_opsetid("", 17)]
-    model = helper.make_model(graph, opset_imports=opsets,
-                              ir_version=ir_version)
     onnx.save(model, path)
     return path
 

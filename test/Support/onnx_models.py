@@ -53,7 +53,7 @@ def make_model(
     )
     opsets = [("", opset), *((domain, 1) for domain in domains)]
     return helper.make_model(
-        graph, functions=functions, ir_version=ir,
+        graph, functions=functions, ir_version=ir or onnx.IR_VERSION,
         opset_imports=[helper.make_opsetid(*pair) for pair in opsets],
     )
 
