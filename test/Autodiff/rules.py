@@ -251,6 +251,14 @@ def families():
     return sorted(p.stem for p in (HERE / "cases").glob("*.py"))
 
 
+def attributes(**given):
+    """In ONNX's text form."""
+    return ", ".join(
+        f'{k}="{v}"' if isinstance(v, str) else f"{k}={v}"
+        for k, v in given.items()
+    )
+
+
 class Torch:
     """The module, imported when something of it is asked for."""
 
@@ -263,7 +271,7 @@ class Torch:
 @functools.lru_cache(maxsize=None)
 def cases_of(family):
     """The list CASES of cases/<family>.py."""
-    names = {"Case": Case, "np": np, "torch": Torch()}
+    names = {"Case": Case, "np": np, "torch": Torch(), "attributes": attributes}
     path = HERE / "cases" / f"{family}.py"
     exec(compile(path.read_text(), path, "exec"), names)
     cases = names["CASES"]

@@ -10,7 +10,8 @@ import time
 
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import helper
+from onnx_models import make_model
 from support import DTYPES, attempt, run_mp_opt
 
 TRAPS = pathlib.Path(__file__).parents[1] / "models" / "traps"
@@ -30,15 +31,10 @@ def call(name, source, target):
 
 
 def model(nodes, functions):
-    graph = helper.make_graph(
-        nodes,
-        "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 4])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 4])],
-    )
-    return helper.make_model(
-        graph, functions=functions, opset_imports=IMPORTS, ir_version=10
-    )
+    return make_model(
+        nodes, {"x": [4, 4]}, {"y": [4, 4]}, opset=IMPORTS[0].version,
+        ir=10, domains=["loc"], functions=functions,
+    )  # fmt: skip
 
 
 def chain(length, calls):

@@ -14,6 +14,36 @@ from onnx_models import describe, make_model, rewritten, run_ort
 from onnx import helper, numpy_helper
 
 
+class Value(str):
+    """The name of a value of a graph; operators add nodes to the graph."""
+
+    # Numbers of NumPy leave operators to this class.
+    __array_ufunc__ = None
+
+    def __new__(cls, graph, name):
+        value = super().__new__(cls, name)
+        value.graph = graph
+        return value
+
+    def __add__(self, other):
+        return self.graph.add("Add", self, other)
+
+    def __sub__(self, other):
+        return self.graph.add("Sub", self, other)
+
+    def __rsub__(self, other):
+        return self.graph.add("Sub", other, self)
+
+    def __mul__(self, other):
+        return self.graph.add("Mul", self, other)
+
+    def __rmul__(self, other):
+        return self.graph.add("Mul", other, self)
+
+    def __truediv__(self, other):
+        return self.graph.add("Div", self, other)
+
+
 class Graph:
     """`prefix` keeps the names of a body apart from those around it."""
 
@@ -28,28 +58,31 @@ class Graph:
         shape = data.shape if shape is None else shape
         self.inputs.append(describe(name, data.dtype, shape))
         self.feed[name] = data
-        return name
+        return Value(self, name)
 
     def parameter(self, name, dtype, shape):
         """An input of a body."""
         self.inputs.append(describe(name, dtype, shape))
-        return name
+        return Value(self, name)
 
     def constant(self, data, dtype=np.float32):
         name = f"{self.prefix}c{len(self.constants)}"
         data = np.asarray(data, dtype)
         self.constants.append(numpy_helper.from_array(data, name))
-        return name
+        return Value(self, name)
 
     def add(self, op, *inputs, **attributes):
-        """A node of one result."""
+        """A node of one result; numbers become constants of float32."""
         return self.add_all(op, inputs, 1, **attributes)[0]
 
     def add_all(self, op, inputs, results, **attributes):
         first = f"{self.prefix}n{len(self.nodes)}"
         names = [first] + [f"{first}_{k}" for k in range(1, results)]
+        inputs = [
+            str(i if isinstance(i, str) else self.constant(i)) for i in inputs
+        ]
         self.nodes.append(helper.make_node(op, inputs, names, **attributes))
-        return names
+        return [Value(self, name) for name in names]
 
     def output(self, name, dtype=np.float32, shape=None):
         self.outputs.append(describe(name, dtype, shape))

@@ -13,8 +13,8 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from conversions import convert
 from onnx_models import make_model
-from support import attempt
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 MIB = 1 << 20
@@ -32,24 +32,10 @@ def limits(size):
 def run(model, folder, *flags):
     """The exit code and what is said, of a model or the bytes of one."""
     content = model if isinstance(model, bytes) else model.SerializeToString()
-    source, output = folder / "hostile.onnx", folder / "out.onnx"
-    source.write_bytes(content)
-    output.write_bytes(b"old!")
-    done = attempt(
-        source, *flags, "-o", output, timeout=SECONDS * 6,
-        preexec_fn=functools.partial(limits, len(content))
-    )
-    assert done.returncode in (0, 1), done.stderr
-    errors = [line for line in done.stderr.splitlines() if "error:" in line]
-    if done.returncode == 1:
-        assert len(errors) == 1, done.stderr
-        assert errors[0].startswith(f"{source}: error: ")
-        assert output.read_bytes() == b"old!"
-    else:
-        assert not errors
-        onnx.load(output)
-    assert sorted(folder.iterdir()) == [source, output]
-    return done
+    return convert(
+        content, folder, *flags, timeout=SECONDS * 6,
+        preexec_fn=functools.partial(limits, len(content)),
+    )  # fmt: skip
 
 
 def refused(model, folder, message):

@@ -3,13 +3,11 @@
 gradients that nothing has: one error that names the node.
 """
 
-
 import numpy as np
-import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from conversions import convert
 from onnx_models import make_model
-from support import attempt
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 HUGE = 2**62
@@ -25,15 +23,6 @@ def make(nodes, constants=(), inputs=None, outputs=None, opset=18):
         {f"c{i}": v for i, v in enumerate(constants)}, opset=opset,
         domains=[GRADIENT]
     )
-
-
-def convert(model, folder):
-    source, output = folder / "m.onnx", folder / "o.onnx"
-    onnx.save(model, source)
-    output.unlink(missing_ok=True)
-    done = attempt(source, "-o", output)
-    assert output.exists() == (done.returncode == 0)
-    return done
 
 
 def refuse(model, folder, *texts):

@@ -8,6 +8,7 @@ import pathlib
 
 import onnx
 import pytest
+from conversions import convert
 from invalid_models import CASES, branch, branches, function, make
 from onnx import TensorProto, helper
 from support import MP_OPT, attempt
@@ -119,23 +120,6 @@ training-info-updated_by_two
 ir-version-training_at_6
 ir-version-functions_at_7
 """.split()
-
-
-def convert(model, folder, *flags):
-    source, output = folder / "m.onnx", folder / "out.onnx"
-    source.write_bytes(model.SerializeToString())
-    output.write_bytes(b"old!")
-    done = attempt(source, *flags, "-o", output)
-    said = done.stderr.splitlines()
-    errors = [line for line in said if "error: " in line]
-    if done.returncode:
-        assert done.returncode == 1 and len(errors) == 1, done.stderr
-        assert errors[0].startswith(f"{source}: error: ")
-        assert output.read_bytes() == b"old!"
-    else:
-        assert not errors, done.stderr
-    assert sorted(folder.iterdir()) == [source, output]
-    return done
 
 
 def is_valid(model):

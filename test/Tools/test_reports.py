@@ -286,15 +286,9 @@ def make_torch_model(path, key, layers=12):
             describe_scopes(node, key, [*scopes, *inner, output])
             nodes.append(node)
             value = output
-    graph = helper.make_graph(
-        nodes, "main_graph",
-        [helper.make_tensor_value_info("x", FLOAT, shape)],
-        [helper.make_tensor_value_info(value, FLOAT, shape)],
-        weights,
-    )
-    model = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10,
-        producer_name="pytorch")
+    model = onnx_models.make_model(
+        nodes, {"x": shape}, {value: shape}, weights, 20, 10, name="main_graph")
+    model.producer_name = "pytorch"
     onnx.save(model, path)
     return path
 

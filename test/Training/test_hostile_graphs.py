@@ -11,7 +11,7 @@ MSE = "--loss=mse"
 LIST = "com.microsoft.MixedPrecisionScale<to=1,fuse_outputs=1>"
 # A graph, the message, and the flags.
 CASES = {
-    # Where the loss is the model's own, so are the labels.
+    # The labels are the model's own, as the loss is.
     "labels that nobody knows": (
         "(float[N,4] x) => (float loss) <float[4,3] w = {1, 2, 3, 4, 5, 6,"
         " 7, 8, 9, 10, 11, 12}> { y = MatMul(x, w) t = acme.Mystery(x)"
