@@ -111,9 +111,6 @@ class ProjectRules(unittest.TestCase):
             (policy, '#include "passes/Precision/Passes.h"', of_passes),
             (policy, f'#include "{above}"', of_passes),
             (schema, '#include "../Target/ONNX/Conversion.h"', later),
-            ("include/mp-opt/API/Model.h", '#include "Precision/Passes.h"',
-             of_passes),
-            ("lib/Drawer/A.cpp", SPDX.strip(), "is not in LAYERS"),
             (schema, '#include "Driver.h"', of_tools),
             ("include/mp-opt/Schema/Schema.h", '#include "InitAllPasses.h"',
              of_passes),
@@ -143,6 +140,19 @@ class ProjectRules(unittest.TestCase):
         text = SPDX + '#include "Precision/Passes.h"\n'
         code, output, _ = run("dependencies", {"lib/API/Model.cpp": text})
         self.assertEqual(code, 0, output)
+
+    def test_public_api_includes_pass(self):
+        self.assert_found(
+            "dependencies",
+            "include/mp-opt/API/Model.h",
+            '#include "Precision/Passes.h"\n',
+            "belongs to passes/",
+        )
+
+    def test_folder_without_place(self):
+        self.assert_found(
+            "dependencies", "lib/Drawer/A.cpp", SPDX, "is not in LAYERS"
+        )
 
     def test_map_of_folders(self):
         missing = MAP.replace("    lib/Graph  its files\n", "")
