@@ -2,16 +2,16 @@
 """Decomposed operators against onnxruntime-training's own kernels, in fp32."""
 
 import dataclasses
+import functools
 import typing
 
 import numpy as np
 import onnx
-import onnxruntime
-from onnx import helper
+import pytest
 
-import rules  # noqa: F401  (it makes the modules of the run-time tests known)
-from support import run_mp_opt, scratch_dir
-from training import work
+import decompositions
+from onnx_models import run_ort
+from training import needs_runtime
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,91 +32,24 @@ class Node:
         return self.name
 
 
-def feeds_of(node):
-    return {f"i{k}": v for k, v in enumerate(node.inputs) if v is not None}
-
-
-def make_model(node, dynamic=False):
-    inputs = [
-        helper.make_tensor_value_info(
-            name,
-            helper.np_dtype_to_tensor_dtype(value.dtype),
-            [f"{name}_{axis}" for axis in range(value.ndim)]
-            if dynamic
-            else value.shape,
-        )
-        for name, value in feeds_of(node).items()
-    ]
+def model_of(node, unknown=False):
     outputs = [
-        helper.make_tensor_value_info(f"o{k}", onnx.TensorProto.FLOAT, shape)
+        ("" if shape is None else f"o{k}", np.float32, shape)
         for k, shape in enumerate(node.outputs)
-        if shape is not None
     ]
-    names = ["" if v is None else f"i{k}" for k, v in enumerate(node.inputs)]
-    while not names[-1]:
-        # Kernels crash on some that are left out by an empty name.
-        names.pop()
-    made = helper.make_node(
-        node.op,
-        names,
-        ["" if s is None else f"o{k}" for k, s in enumerate(node.outputs)],
-        domain=node.domain,
-        **node.attributes,
-    )
-    return helper.make_model(
-        helper.make_graph([made], "g", inputs, outputs),
-        opset_imports=[
-            helper.make_opsetid("", node.opset),
-            helper.make_opsetid("com.microsoft", 1),
-        ],
-        ir_version=8,
-    )
+    return decompositions.node_model(
+        node.op, node.inputs, outputs, node.opset, unknown,
+        domain=node.domain, **node.attributes,
+    )  # fmt: skip
 
 
-def by_kernels(nodes):
-    """The outputs of every node by its kernel, by the node's name."""
-    folder, cases = scratch_dir("kernels"), []
-    for index, node in enumerate(nodes):
-        path = folder / f"{index}.onnx"
-        onnx.save(make_model(node), path)
-        feeds = path.with_suffix(".npz")
-        np.savez(feeds, **feeds_of(node))
-        cases.append(
-            {"name": str(index), "model": str(path), "feeds": str(feeds)}
-        )
-    found = {node.name: {} for node in nodes}
-    for key, value in work("nodes", cases=cases).items():
-        index, _, output = key.partition(":")
-        found[nodes[int(index)].name][output] = value
-    return found
-
-
-def decomposed(node, dynamic=False):
-    """The node in standard ops."""
-    folder = scratch_dir("decomposed")
-    onnx.save(make_model(node, dynamic), folder / "m.onnx")
-    run_mp_opt(
-        folder / "m.onnx",
-        "--onnx-decompose-gradients",
-        "-o",
-        folder / "d.onnx",
-    )
-    model = onnx.load(folder / "d.onnx")
+def by_standard_ops(node, unknown):
+    model, feeds = model_of(node, unknown)
+    model = decompositions.decomposed(model)
     assert all(n.op_type != node.op for n in model.graph.node)
-    assert {n.domain for n in model.graph.node} <= {""}
     onnx.checker.check_model(model)
-    return model
-
-
-def by_standard_ops(node, dynamic=False):
-    model = decomposed(node, dynamic)
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, ["CPUExecutionProvider"]
-    )
-    names = [output.name for output in session.get_outputs()]
-    return dict(zip(names, session.run(names, feeds_of(node))))
+    names = [output.name for output in model.graph.output]
+    return dict(zip(names, run_ort(model, feeds, names)))
 
 
 def assert_close(actual, expected, tolerance=2e-5):
@@ -127,3 +60,30 @@ def assert_close(actual, expected, tolerance=2e-5):
         largest = max(np.abs(value).max(initial=0), 1e-3)
         error = np.abs(actual[name] - value).max(initial=0)
         assert error <= tolerance * largest, name
+
+
+def make_test(nodes):
+    """A test of each node, with known and unknown sizes."""
+
+    @functools.cache
+    def kernels():
+        asked = [node for node in nodes if node.expected is None]
+        found = decompositions.by_kernels([model_of(node) for node in asked])
+        return {node.name: results for node, results in zip(asked, found)}
+
+    @needs_runtime
+    @pytest.mark.parametrize("unknown", [False, True], ids=["known", "unknown"])
+    @pytest.mark.parametrize("node", nodes, ids=str)
+    def test(node, unknown):
+        if node.expected is None:
+            expected = kernels()[node.name]
+        else:
+            expected = {f"o{k}": v for k, v in enumerate(node.expected)}
+        assert_close(by_standard_ops(node, unknown), expected)
+
+    return test
+
+
+def values(*shape, low=-1.0, high=1.0):
+    rng = np.random.default_rng(sum(shape) + 7 * len(shape))
+    return rng.uniform(low, high, shape).astype(np.float32)

@@ -19,12 +19,14 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Support"))
-from operators import OPERATORS  # noqa: E402
+import onnx_models  # noqa: E402
 import reference_ops  # noqa: E402
-from support import run_mp_opt, scratch_dir  # noqa: E402
+from onnx_models import describe, inputs_of, refused  # noqa: E402
+from operators import OPERATORS  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
 OPSET = 22
+DOMAINS = ["com.microsoft"]
 
 
 # Each is itself: results are kept by case.
@@ -97,24 +99,13 @@ def wanted_of(case):
 
 
 def parse_body(case, body=None):
-    text = f'<ir_version: 10, opset_import: ["": {case.opset}, '
-    text += '"com.microsoft": 1]>\n'
-    text += "g () => () {" + (body or case.body) + "}"
-    return list(onnx.parser.parse_model(text).graph.node)
-
-
-def type_of(array, names=None):
-    kind = helper.np_dtype_to_tensor_dtype(array.dtype)
-    shape = names if names is not None else array.shape
-    return kind, list(shape)
+    text = f"g () => () {{ {body or case.body} }}"
+    return list(onnx_models.parse(text, case.opset, domains=DOMAINS).graph.node)
 
 
 @functools.lru_cache(maxsize=None)
 def _rewrite(model, passes):
-    folder = scratch_dir("forward")
-    (folder / "m.onnx").write_bytes(model)
-    run_mp_opt(folder / "m.onnx", *passes, "-o", folder / "f.onnx")
-    return onnx.load(folder / "f.onnx")
+    return onnx_models.rewritten(onnx.ModelProto.FromString(model), *passes)
 
 
 def rewrite(model, passes):
@@ -126,17 +117,7 @@ def evaluator(case, model):
     if case.engine == "reference":
         ops = OPERATORS + reference_ops.OPS
         return ReferenceEvaluator(model, new_ops=ops).run
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, ["CPUExecutionProvider"]
-    )
-    known = {i.name for i in session.get_inputs()}
-    return lambda names, values: session.run(
-        names, {k: v for k, v in values.items() if k in known}
-    )
+    return lambda names, values: onnx_models.run_ort(model, values, names)
 
 
 def evaluate(case, model, names, values):
@@ -146,18 +127,12 @@ def evaluate(case, model, names, values):
 def forward_pass(case):
     """A function of values, made ready once for many of them."""
     values = values_of(case)
-    inputs = [
-        helper.make_tensor_value_info(n, *type_of(v)) for n, v in values.items()
-    ]
-    outputs = [
-        helper.make_tensor_value_info(
-            n, helper.np_dtype_to_tensor_dtype(np.dtype(case.dtype)), None
-        )
-        for n in case.outputs
-    ]
+    outputs = [describe(n, case.dtype) for n in case.outputs]
     nodes = parse_body(case, case.forward)
-    graph = helper.make_graph(nodes, "g", inputs, outputs)
-    model = helper.make_model(graph, opset_imports=opsets(case), ir_version=10)
+    model = onnx_models.make_model(
+        nodes, inputs_of(values), outputs, opset=case.opset, ir=10,
+        domains=DOMAINS,
+    )  # fmt: skip
     run = evaluator(case, rewrite(model, case.passes))
     return lambda values: run(None, values)
 
@@ -170,60 +145,54 @@ def weights_of(case):
     return [rng.uniform(0.5, 1.5, o.shape) for o in outputs]
 
 
-def opsets(case):
-    return [
-        helper.make_opsetid("", case.opset),
-        helper.make_opsetid("com.microsoft", 1),
-    ]
-
-
 def make_model(case, values, dtype=TensorProto.DOUBLE, dynamic=False):
     """The case's graph with its loss; floats are of one type."""
     numpy_type = helper.tensor_dtype_to_np_dtype(dtype)
-    inputs = []
-    for name, value in values.items():
-        if value.dtype.kind == "f":
-            value = value.astype(numpy_type)
-        names = [f"{name}_{axis}" for axis in range(value.ndim)]
-        inputs.append(
-            helper.make_tensor_value_info(
-                name, *type_of(value, names if dynamic else None)
-            )
-        )
-    nodes, initializers, sums = parse_body(case), [], []
+    values = {
+        n: v.astype(numpy_type) if v.dtype.kind == "f" else v
+        for n, v in values.items()
+    }
+    nodes, weights, sums = parse_body(case), {}, []
     for index, weight in enumerate(weights_of(case)):
         names = [f"weight_{index}", f"weighted_{index}", f"sum_{index}"]
-        initializers.append(
-            onnx.numpy_helper.from_array(weight.astype(numpy_type), names[0])
-        )
+        weights[names[0]] = weight.astype(numpy_type)
         nodes += [
             helper.make_node("Mul", [case.outputs[index], names[0]], names[1:2]),
             helper.make_node("ReduceSum", names[1:2], names[2:], keepdims=0),
         ]
         sums.append(names[2])
     nodes.append(helper.make_node("Sum", sums, ["loss"]))
-    loss = helper.make_tensor_value_info("loss", dtype, [])
-    graph = helper.make_graph(nodes, "g", inputs, [loss], initializers)
-    return helper.make_model(graph, opset_imports=opsets(case), ir_version=10)
+    loss = [describe("loss", dtype, [])]
+    return onnx_models.make_model(
+        nodes, inputs_of(values, dynamic), loss, weights, case.opset, 10,
+        DOMAINS,
+    )
 
 
-def differentiate(case, dtype=None, dynamic=False, expand=True):
+def differentiate(case, dtype=None, dynamic=False):
     """The model that mp-opt makes of the case."""
-    folder = scratch_dir("rule")
     dtype = dtype or helper.np_dtype_to_tensor_dtype(np.dtype(case.dtype))
     model = make_model(case, values_of(case), dtype, dynamic)
-    onnx.save(model, folder / "m.onnx")
-    flags = ["--onnx-decompose-gradients"] if expand else []
-    wrt = ",".join(wanted_of(case))
-    run_mp_opt(
-        folder / "m.onnx",
-        f"--mp-differentiate=loss=loss outputs=true wrt={wrt} {case.options}",
-        *flags,
+    return with_gradients(model, ",".join(wanted_of(case)), case.options)
+
+
+def with_gradients(model, wrt, options="", decompose=True):
+    return onnx_models.rewritten(
+        model,
+        f"--mp-differentiate=loss=loss outputs=true wrt={wrt} {options}",
+        *["--onnx-decompose-gradients"] * decompose,
         "--mp-expand-loss-scaling",
-        "-o",
-        folder / "g.onnx",
     )
-    return onnx.load(folder / "g.onnx")
+
+
+def error_of(inputs, nodes, outputs, *flags, opset=23, domains=DOMAINS):
+    """What mp-opt refuses a graph with."""
+    text = f"g ({inputs}) => ({outputs}) {{ {nodes} }}"
+    model = onnx_models.parse(text, opset, domains=domains)
+    for node in model.graph.node:
+        # The text form has no results that are left out.
+        node.output[:] = [n if n != "absent" else "" for n in node.output]
+    return refused(model, *flags)
 
 
 @functools.lru_cache(maxsize=None)
@@ -282,6 +251,14 @@ def families():
     return sorted(p.stem for p in (HERE / "cases").glob("*.py"))
 
 
+def attributes(**given):
+    """In ONNX's text form."""
+    return ", ".join(
+        f'{k}="{v}"' if isinstance(v, str) else f"{k}={v}"
+        for k, v in given.items()
+    )
+
+
 class Torch:
     """The module, imported when something of it is asked for."""
 
@@ -294,7 +271,7 @@ class Torch:
 @functools.lru_cache(maxsize=None)
 def cases_of(family):
     """The list CASES of cases/<family>.py."""
-    names = {"Case": Case, "np": np, "torch": Torch()}
+    names = {"Case": Case, "np": np, "torch": Torch(), "attributes": attributes}
     path = HERE / "cases" / f"{family}.py"
     exec(compile(path.read_text(), path, "exec"), names)
     cases = names["CASES"]

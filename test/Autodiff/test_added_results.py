@@ -2,12 +2,11 @@
 """Forward nodes get the results that their gradients read."""
 
 import numpy as np
-import onnx
 import pytest
+from onnx.reference import ReferenceEvaluator
 
 import rules
-from onnx.reference import ReferenceEvaluator
-from support import run_mp_opt, scratch_dir
+from onnx_models import parse
 
 MODE = (
     "mode = Constant<value = bool {1}>() "
@@ -16,19 +15,8 @@ MODE = (
 
 
 def differentiate(body, inputs, wrt):
-    path = scratch_dir("added") / "m.onnxtxt"
-    path.write_text(
-        '<ir_version: 10, opset_import: ["": 22]>\n'
-        f"g ({inputs}) => (float loss) {{ {body} }}"
-    )
-    run_mp_opt(
-        path,
-        f"--mp-differentiate=loss=loss outputs=true wrt={wrt}",
-        "--mp-expand-loss-scaling",
-        "-o",
-        path.with_suffix(".onnx"),
-    )
-    return onnx.load(path.with_suffix(".onnx"))
+    model = parse(f"g ({inputs}) => (float loss) {{ {body} }}", 22)
+    return rules.with_gradients(model, wrt, decompose=False)
 
 
 def nodes(model, op_type):
@@ -111,21 +99,11 @@ def test_replaced_nodes_are_wanted():
         "z = MaxPool<kernel_shape=[2]>(x) y = Mul(z, z)",
         {"x": (1, 1, 4)},
     )
-    path = scratch_dir("wanted") / "m.onnx"
-    onnx.save(rules.make_model(case, rules.values_of(case)), path)
-    run_mp_opt(
-        path,
-        "--mp-differentiate=loss=loss outputs=true wrt=z,x",
-        "--onnx-decompose-gradients",
-        "--mp-expand-loss-scaling",
-        "-o",
-        path.with_name("g.onnx"),
-    )
     values = rules.values_of(case)
+    model = rules.with_gradients(rules.make_model(case, values), "z,x")
     (weights,) = rules.weights_of(case)
-    z_grad, x_grad = ReferenceEvaluator(
-        onnx.load(path.with_name("g.onnx"))
-    ).run(["z_grad", "x_grad"], values)
+    evaluator = ReferenceEvaluator(model)
+    z_grad, x_grad = evaluator.run(["z_grad", "x_grad"], values)
     x = values["x"]
     z = np.maximum(x[..., 1:], x[..., :-1])
     np.testing.assert_allclose(z_grad, 2 * z * weights)

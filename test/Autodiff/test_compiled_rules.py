@@ -4,9 +4,7 @@
 The loss is compared with onnxruntime's forward pass, gradients with torch's.
 """
 
-import os
 import pathlib
-import subprocess
 
 import numpy as np
 import onnx
@@ -14,7 +12,7 @@ import pytest
 from onnx import TensorProto
 
 import rules
-from support import scratch_dir
+from support import MP_OPT, attempt, scratch_dir
 
 CASES = [
     ("grid_sample", "linear-zeros-edges"),
@@ -45,16 +43,8 @@ def test_compiled(family, name):
     for key, value in rules.stored_torch_gradients(case, family).items():
         data[f"out:{key}_grad"] = value.astype(np.float32)
     np.savez(folder / "data.npz", **data)
-    mp_run = pathlib.Path(os.environ["MP_OPT"]).with_name("mp-run")
-    done = subprocess.run(
-        [
-            mp_run,
-            "run",
-            folder / "g.onnx",
-            folder / "data.npz",
-            "--check=1e-4,1e-4",
-        ],
-        capture_output=True,
-        text=True,
-    )
+    done = attempt(
+        "run", folder / "g.onnx", folder / "data.npz", "--check=1e-4,1e-4",
+        program=pathlib.Path(MP_OPT).with_name("mp-run"),
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

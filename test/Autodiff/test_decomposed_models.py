@@ -5,7 +5,6 @@ import numpy as np
 import onnx
 import pytest
 
-import rules  # noqa: F401  (it makes the modules of the run-time tests known)
 from support import run_mp_opt, scratch_dir, training_models
 from training import (
     expose,

@@ -3,92 +3,34 @@
 onnxruntime-training, in float32."""
 
 import numpy as np
-import onnx
-import onnxruntime
 import pytest
-from onnx import TensorProto, helper
 
-import rules  # noqa: F401, it says where the next ones are
 import training
-from support import run_mp_opt, scratch_dir
+from decompositions import by_kernels, decomposed, node_model
+from onnx_models import run_ort
 
 pytestmark = training.needs_runtime
 
 STEPS, BATCH, INPUT, HIDDEN = 4, 3, 2, 5
 
 
-def make_model(op, inputs, outputs, attributes, opset):
+def make(op, inputs, outputs, attributes, opset):
     """Absent inputs are None, absent outputs an empty name."""
-    names = [
-        "" if value is None else f"x{index}"
-        for index, value in enumerate(inputs)
-    ]
-    node = helper.make_node(
-        op,
-        names,
-        outputs,
-        domain="com.microsoft",
-        hidden_size=HIDDEN,
-        **attributes,
+    outputs = [(name, np.float32, None) for name in outputs]
+    return node_model(
+        op, inputs, outputs, opset, hidden_size=HIDDEN, **attributes
     )
-    graph = helper.make_graph(
-        [node],
-        "g",
-        [
-            helper.make_tensor_value_info(
-                name, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape
-            )
-            for name, v in zip(names, inputs)
-            if name
-        ],
-        [
-            helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
-            for name in filter(None, outputs)
-        ],
-    )
-    opsets = [("", opset), ("com.microsoft", 1)]
-    return helper.make_model(
-        graph,
-        ir_version=8,
-        opset_imports=[helper.make_opsetid(*o) for o in opsets],
-    )
-
-
-def feeds_of(inputs):
-    return {f"x{i}": v for i, v in enumerate(inputs) if v is not None}
 
 
 def by_training(op, inputs, outputs, attributes):
-    folder = scratch_dir("recurrent")
-    model = make_model(op, inputs, outputs, attributes, 17)
-    onnx.save(model, folder / "m.onnx")
-    np.savez(folder / "feeds.npz", **feeds_of(inputs))
-    case = {
-        "name": "node",
-        "model": str(folder / "m.onnx"),
-        "feeds": str(folder / "feeds.npz"),
-    }
-    result = training.work("nodes", cases=[case])
-    assert "node:error" not in result, result["node:error"]
-    return [result[f"node:{name}"] for name in filter(None, outputs)]
+    (result,) = by_kernels([make(op, inputs, outputs, attributes, 17)])
+    assert "error" not in result, result["error"]
+    return [result[name] for name in filter(None, outputs)]
 
 
 def by_decomposition(op, inputs, outputs, attributes, opset):
-    folder = scratch_dir("recurrent")
-    model = make_model(op, inputs, outputs, attributes, opset)
-    onnx.save(model, folder / "m.onnx")
-    run_mp_opt(
-        folder / "m.onnx",
-        "--onnx-decompose-gradients",
-        "-o",
-        folder / "d.onnx",
-    )
-    made = onnx.load(folder / "d.onnx")
-    assert {node.domain for node in made.graph.node} <= {""}
-    session = onnxruntime.InferenceSession(
-        made.SerializeToString(), providers=["CPUExecutionProvider"]
-    )
-    return session.run(None, feeds_of(inputs))
+    model, feeds = make(op, inputs, outputs, attributes, opset)
+    return run_ort(decomposed(model), feeds)
 
 
 def compare(op, inputs, outputs, attributes, expected=None):
@@ -222,6 +164,13 @@ def test_directions(op, gates, states, sequences):
     compare(grad, joined, results, {"direction": "bidirectional"}, expected)
 
 
+def operands_of_gradient():
+    x, w, r, _, first = operands(4, 2)
+    states = np.zeros((STEPS, 1, BATCH, HIDDEN), np.float32)
+    gates = np.zeros((STEPS, 1, BATCH, 4 * HIDDEN), np.float32)
+    return [x, w, r, None, *first, states, states, gates, states]
+
+
 @pytest.mark.parametrize(
     "change, attributes, message",
     [
@@ -237,10 +186,7 @@ def test_directions(op, gates, states, sequences):
     ],
 )
 def test_errors(change, attributes, message):
-    x, w, r, b, first = operands(4, 2)
-    all_states = np.zeros((STEPS, 1, BATCH, HIDDEN), np.float32)
-    gates = np.zeros((STEPS, 1, BATCH, 4 * HIDDEN), np.float32)
-    inputs = [x, w, r, None, *first, all_states, all_states, gates, all_states]
+    inputs = operands_of_gradient()
     for index, value in change.items():
         inputs[index] = value
     with pytest.raises(AssertionError, match=message):
@@ -248,10 +194,7 @@ def test_errors(change, attributes, message):
 
 
 def test_no_gradient_of_peepholes():
-    x, w, r, b, first = operands(4, 2)
-    all_states = np.zeros((STEPS, 1, BATCH, HIDDEN), np.float32)
-    gates = np.zeros((STEPS, 1, BATCH, 4 * HIDDEN), np.float32)
-    inputs = [x, w, r, None, *first, all_states, all_states, gates, all_states]
+    inputs = operands_of_gradient()
     outputs = ["dx", "", "", "", "", "", "dp"]
     with pytest.raises(AssertionError, match="peepholes is not supported"):
         by_decomposition("LSTMGrad", inputs, outputs, {}, 17)

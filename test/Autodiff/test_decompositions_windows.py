@@ -1,23 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Gradients of convolutions, pools and Resize."""
 
-import functools
-
 import numpy as np
-import pytest
 
-from kernels import (
-    Node,
-    assert_close,
-    by_kernels,
-    by_standard_ops,
-)
-from training import needs_runtime
-
-
-def values(*shape, low=-1.0, high=1.0):
-    rng = np.random.default_rng(sum(shape) + 7 * len(shape))
-    return rng.uniform(low, high, shape).astype(np.float32)
+from kernels import Node, make_test, values
 
 
 def conv(name, x, w, y, bias=True, **attributes):
@@ -157,17 +143,4 @@ RESIZES = [
 NODES = CONVOLUTIONS + POOLS + RESIZES
 
 
-@functools.lru_cache(maxsize=None)
-def kernels():
-    return by_kernels([node for node in NODES if node.expected is None])
-
-
-@needs_runtime
-@pytest.mark.parametrize("dynamic", [False, True], ids=["known", "unknown"])
-@pytest.mark.parametrize("node", NODES, ids=str)
-def test_kernels(node, dynamic):
-    if node.expected is None:
-        expected = kernels()[node.name]
-    else:
-        expected = {f"o{k}": v for k, v in enumerate(node.expected)}
-    assert_close(by_standard_ops(node, dynamic), expected)
+test_kernels = make_test(NODES)

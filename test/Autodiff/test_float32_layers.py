@@ -6,13 +6,11 @@ gradient reads.
 """
 
 import numpy as np
-import onnx
-import onnxruntime
 import pytest
 from onnx import TensorProto
 
+import onnx_models
 import rules
-from support import run_mp_opt, scratch_dir
 
 FAMILIES = ["convolution", "grid_sample", "loss", "normalization", "pooling", "resize"]
 # Cases that onnxruntime does not support: an output_padding of a stride or
@@ -26,8 +24,6 @@ MISSING = (
     "linear-exclude-outside",
     "one-axis",
 )
-
-
 
 
 STATISTICS = [
@@ -48,21 +44,12 @@ def gradients(case):
 
 
 def run(case, model, values):
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, ["CPUExecutionProvider"]
-    )
     values = {
         name: value.astype(np.float32) if value.dtype.kind == "f" else value
         for name, value in values.items()
     }
     names = rules.wanted_of(case)
-    known = {i.name for i in session.get_inputs()}
-    found = session.run(
-        [n + "_grad" for n in names],
-        {n: v for n, v in values.items() if n in known},
-    )
+    found = onnx_models.run_ort(model, values, [n + "_grad" for n in names])
     return dict(zip(names, found))
 
 
@@ -87,28 +74,15 @@ def test_simplified():
         {"x": (2, 4), "s": (4,)},
         opset=23,
     )
-    path = scratch_dir("simplified") / "m.onnxtxt"
-    path.write_text(
-        '<ir_version: 10, opset_import: ["": 18]>\n'
+    model = onnx_models.parse(
         "g (float[2,4] x, float[4] s, float[2,4] w) => (float loss) "
         "<float[2,4] y> {"
         "y = SimplifiedLayerNormalization<axis=-1, epsilon=0.01>(x, s) "
         "z = Mul(y, w) loss = ReduceSum<keepdims=0>(z) }"
     )
-    run_mp_opt(
-        path,
-        "--mp-differentiate=loss=loss outputs=true wrt=x,s",
-        "--onnx-decompose-gradients",
-        "--mp-expand-loss-scaling",
-        "-o",
-        path.with_suffix(".onnx"),
-    )
     (weights,) = rules.weights_of(case)
-    found = run(
-        case,
-        onnx.load(path.with_suffix(".onnx")),
-        {**rules.values_of(case), "w": weights},
-    )
+    values = {**rules.values_of(case), "w": weights}
+    found = run(case, rules.with_gradients(model, "x,s"), values)
     assert_near(found, rules.difference_quotients(case))
 
 

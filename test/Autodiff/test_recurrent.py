@@ -8,12 +8,12 @@ activations; onnxruntime (float32) is the judge.
 import itertools
 
 import numpy as np
-import onnx
-import onnxruntime
 import pytest
-from onnx import TensorProto, helper
+from onnx import helper
 
-from rules import run_mp_opt, scratch_dir
+import onnx_models
+from onnx_models import inputs_of, rewritten
+from onnx_models import run_ort as run
 
 STEPS, BATCH, INPUT, HIDDEN = 4, 3, 2, 5
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
@@ -51,52 +51,17 @@ def make_model(op, feeds, unknown=False, opset=22, domain="", **attributes):
     if op.startswith("LSTM"):
         order += ["C0", "P"]
         results += ["Y_c"]
-    inputs = [
-        helper.make_tensor_value_info(
-            name,
-            helper.np_dtype_to_tensor_dtype(value.dtype),
-            [f"{name}{axis}" for axis in range(value.ndim)]
-            if unknown
-            else value.shape,
-        )
-        for name, value in feeds.items()
-    ]
-    outputs = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
-        for name in results
-    ]
     node = helper.make_node(
-        op,
-        [name if name in feeds else "" for name in order],
-        results,
-        name="cell",
-        domain=domain,
-        hidden_size=HIDDEN,
-        **attributes,
+        op, [name if name in feeds else "" for name in order], results,
+        name="cell", domain=domain, hidden_size=HIDDEN, **attributes,
+    )  # fmt: skip
+    return onnx_models.make_model(
+        [node], inputs_of(feeds, unknown), " ".join(results), opset=opset, ir=10
     )
-    graph = helper.make_graph([node], "g", inputs, outputs)
-    return helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10
-    )
-
-
-def run(model, feeds):
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), providers=["CPUExecutionProvider"]
-    )
-    return session.run(None, feeds)
 
 
 def decompose(model):
-    folder = scratch_dir("recurrent")
-    onnx.save(model, folder / "m.onnx")
-    run_mp_opt(
-        folder / "m.onnx",
-        "--onnx-decompose-recurrent",
-        "-o",
-        folder / "d.onnx",
-    )
-    made = onnx.load(folder / "d.onnx")
+    made = rewritten(model, "--onnx-decompose-recurrent")
     ops = {node.op_type for node in made.graph.node}
     assert "Scan" in ops and not ops & GATES.keys()
     return made

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What gradient rules and decompositions cannot do, they say."""
 
-import onnx
 import pytest
 
-from rules import scratch_dir
-from support import run_mp_opt
+from rules import error_of
 
 SUM = "loss = ReduceSum<keepdims=0>(y)"
 
@@ -149,34 +147,18 @@ DECOMPOSITIONS = {
 }
 
 
-def run(opset, inputs, nodes, outputs, *flags):
-    folder = scratch_dir("error")
-    text = f'<ir_version: 8, opset_import: ["": {opset}, "com.microsoft": 1]>'
-    text += f"g ({inputs}) => ({outputs}) {{ {nodes} }}"
-    model = onnx.parser.parse_model(text)
-    for node in model.graph.node:
-        # The text form has no results that are left out.
-        node.output[:] = [n if n != "absent" else "" for n in node.output]
-    onnx.save(model, folder / "m.onnx")
-    with pytest.raises(AssertionError) as error:
-        run_mp_opt(folder / "m.onnx", *flags, "-o", folder / "out.onnx")
-    assert not (folder / "out.onnx").exists()
-    text = str(error.value)
-    assert text.startswith("exit code 1: "), text
-    return text
-
-
 @pytest.mark.parametrize("name", RULES)
 def test_rule(name):
     inputs, nodes, message = RULES[name]
     wrt = "b" if " a" not in inputs else "a"
     flag = f"--mp-differentiate=loss=loss wrt={wrt}"
-    text = run(22, inputs, f"{nodes} {SUM}", "float loss", flag)
+    text = error_of(inputs, f"{nodes} {SUM}", "float loss", flag, opset=22)
     assert message in text, text
 
 
 @pytest.mark.parametrize("name", DECOMPOSITIONS)
 def test_decomposition(name):
     opset, inputs, nodes, message = DECOMPOSITIONS[name]
-    text = run(opset, inputs, nodes, "float[] y", "--onnx-decompose-gradients")
+    flag = "--onnx-decompose-gradients"
+    text = error_of(inputs, nodes, "float[] y", flag, opset=opset)
     assert message in text, text

@@ -7,24 +7,19 @@ batch are run one by one. What cannot pass is listed, with a reason, in
 node_models_exceptions.txt; a case that is listed there and passes is an error.
 """
 
-import concurrent.futures
 import fnmatch
 import functools
 import itertools
 import os
 import pathlib
-import subprocess
-import sys
-import warnings
 
 import onnx
 import pytest
-from onnx import AttributeProto, numpy_helper
+from onnx import numpy_helper
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "test" / "Support"))
-
-from support import scratch_dir  # noqa: E402
+import node_cases
+from node_cases import all_cases, has_subgraphs, listed, merged
+from support import ROOT, attempt, scratch_dir
 
 MP_RUN = os.environ.get("MP_RUN", ROOT / "build" / "bin" / "mp-run")
 CASES = 1884  # of onnx 1.23.2
@@ -36,26 +31,12 @@ EXCEPTIONS = pathlib.Path(__file__).with_name("node_models_exceptions.txt")
 
 
 @functools.lru_cache(maxsize=None)
-def all_cases():
-    with warnings.catch_warnings():
-        # The generators overflow and divide by zero on purpose.
-        warnings.simplefilter("ignore")
-        from onnx.backend.test.case.node import collect_testcases
-
-        cases = collect_testcases()
-    return sorted(cases, key=lambda case: case.name)
-
-
-@functools.lru_cache(maxsize=None)
 def exceptions():
     """Patterns of names, each with the reason."""
-    listed = {}
-    for line in EXCEPTIONS.read_text().splitlines():
-        if line.strip() and not line.startswith("#"):
-            pattern, reason = line.split(maxsplit=1)
-            assert pattern not in listed, f"{pattern} is listed twice"
-            listed[pattern] = reason
-    return listed
+    lines = listed(EXCEPTIONS)
+    found = dict(lines)
+    assert len(found) == len(lines), "a pattern is listed twice"
+    return found
 
 
 @functools.lru_cache(maxsize=None)
@@ -88,47 +69,12 @@ def family(case):
 # Batches ---------------------------------------------------------------------
 
 
-def has_subgraphs(model):
-    return any(
-        attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS)
-        for node in model.graph.node
-        for attribute in node.attribute
-    )
-
-
 def environment(case):
     opsets = sorted((o.domain, o.version) for o in case.model.opset_import)
     # A batch has one tolerance, and one set of data.
     alone = has_subgraphs(case.model) or len(case.data_sets) != 1
     name = case.name if alone else ""
     return tolerance(case), case.model.ir_version, opsets, name
-
-
-def batches(cases):
-    ordered = sorted(cases, key=environment)
-    for _, group in itertools.groupby(ordered, key=environment):
-        group = list(group)
-        for start in range(0, len(group), BATCH):
-            yield group[start : start + BATCH]
-
-
-def merged(cases):
-    """One model with the graphs of all cases side by side."""
-    result = onnx.ModelProto()
-    result.CopyFrom(cases[0].model)
-    if len(cases) == 1:
-        return result
-    del result.graph.node[:], result.graph.input[:], result.graph.output[:]
-    del result.graph.initializer[:]
-    for index, case in enumerate(cases):
-        part = onnx.compose.add_prefix(
-            case.model, f"case{index}/", rename_nodes=False
-        ).graph
-        result.graph.node.extend(part.node)
-        result.graph.input.extend(part.input)
-        result.graph.output.extend(part.output)
-        result.graph.initializer.extend(part.initializer)
-    return result
 
 
 def write_data(folder, kind, values):
@@ -154,10 +100,9 @@ def check(cases, folder, *flags):
             values = [c.data_sets[number][index] for c in cases]
             write_data(data, kind, itertools.chain.from_iterable(values))
         rtol, atol = tolerance(cases[0])
-        done = subprocess.run(
-            [MP_RUN, "run", folder / "model.onnx", data,
-             f"--check={rtol},{atol}", *flags],
-            capture_output=True, text=True, timeout=TIMEOUT_SECONDS,
+        done = attempt(
+            "run", folder / "model.onnx", data, f"--check={rtol},{atol}",
+            *flags, program=MP_RUN, timeout=TIMEOUT_SECONDS,
         )
         if done.returncode != 0:
             lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
@@ -166,38 +111,15 @@ def check(cases, folder, *flags):
             )
 
 
-def failure(cases, folder, *flags):
-    try:
-        check(cases, folder, *flags)
-    except Exception as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        return " | ".join(lines)[:700]
-    return None
-
-
-def failures_of_batch(cases, folder, *flags):
-    together = failure(cases, folder / cases[0].name, *flags)
-    if together is None or len(cases) == 1:
-        return {cases[0].name: together} if together else {}
-    alone = {
-        c.name: failure([c], folder / f"{c.name}_alone", *flags) for c in cases
-    }
-    alone = {name: why for name, why in alone.items() if why}
-    first, last = cases[0].name, cases[-1].name
-    return alone or {f"{first} to {last}, only together": together}
-
-
 def run_cases(cases, *flags):
     """Why cases fail, by name; exceptions are run one by one."""
-    folder = scratch_dir("node-models")
-    work = list(batches([c for c in cases if not is_exception(c.name)]))
+    good = [c for c in cases if not is_exception(c.name)]
+    work = list(node_cases.batches(good, environment, BATCH))
     work += [[c] for c in cases if is_exception(c.name)]
-    failed = {}
-    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
-        runs = pool.map(lambda c: failures_of_batch(c, folder, *flags), work)
-        for found in runs:
-            failed.update(found)
-    return failed
+    return node_cases.failures(
+        lambda batch, path: check(batch, path, *flags),
+        work, scratch_dir("node-models"), WORKERS,
+    )  # fmt: skip
 
 
 # Tests -----------------------------------------------------------------------
@@ -235,9 +157,7 @@ def test_cases(letter):
         for case in cases
         if is_exception(case.name) and case.name not in failed
     ]
-    assert not surprises, f"{len(surprises)} failures:\n" + "\n".join(
-        surprises
-    )
+    assert not surprises, "\n".join([f"{len(surprises)} failures:", *surprises])
 
 
 def test_cases_on_a_device():

@@ -14,6 +14,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
+from onnx_models import make_model
 from onnx import TensorProto, helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -85,10 +86,8 @@ def run(folder, kind, dtype, numbers):
         nodes.append(helper.make_node(op, ["x"], [op]))
         outputs.append(helper.make_tensor_value_info(op, kind, [numbers.size]))
     # IR and opset under which all of them take bf16.
-    model = helper.make_model(
-        helper.make_graph(nodes, "unary", inputs, outputs),
-        opset_imports=[helper.make_opsetid("", 22)],
-        ir_version=10,
+    model = make_model(
+        nodes, inputs, outputs, opset=22, ir=10, name="unary"
     )
     onnx.save(model, folder / "model.onnx")
     numbers.tofile(folder / "x.bin")

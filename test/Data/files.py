@@ -4,9 +4,9 @@
 import json
 import os
 import pathlib
-import subprocess
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from support import ROOT, attempt
+
 MP_RUN = os.path.abspath(
     os.environ.get("MP_RUN", ROOT / "build" / "bin" / "mp-run")
 )
@@ -14,14 +14,7 @@ BAD_INPUT = 1
 
 
 def mp_run(*arguments, **options):
-    return subprocess.run(
-        [MP_RUN, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=60,
-        **options,
-    )
+    return attempt(*arguments, program=MP_RUN, errors="replace", **options)
 
 
 def show(path):

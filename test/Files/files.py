@@ -5,11 +5,12 @@ import os
 import pathlib
 import re
 import signal
-import subprocess
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+import onnx_models
+from onnx import TensorProto, helper
+from support import attempt
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MP_OPT = pathlib.Path(
@@ -18,7 +19,6 @@ MP_OPT = pathlib.Path(
 FAULTS = os.environ.get(
     "MP_OPT_FAULTS", MP_OPT.parents[1] / "lib/libmp-opt-faults.so"
 )
-TIMEOUT_SECONDS = 60
 MIXED = ("--mixed-bf16", "--summary=none")
 
 TEMPORARY = re.compile(r"\..*\.mp-opt-[a-z0-9]{8}\.tmp")
@@ -27,15 +27,10 @@ TEMPORARY = re.compile(r"\..*\.mp-opt-[a-z0-9]{8}\.tmp")
 def make_model(path, side=64, scale=1.0, external=None):
     """A MatMul with a weight of side x side, kept in `external` if given."""
     weight = np.arange(side * side, dtype=np.float32).reshape(side, side)
-    graph = helper.make_graph(
+    model = onnx_models.make_model(
         [helper.make_node("MatMul", ["x", "w"], ["y"], name="mm")],
-        "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", side])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", side])],
-        [numpy_helper.from_array(weight * scale / weight.size, "w")],
-    )
-    model = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+        {"x": ["n", side]}, {"y": ["n", side]},
+        {"w": weight * scale / weight.size}
     )
     if external:
         onnx.save_model(
@@ -49,21 +44,16 @@ def make_model(path, side=64, scale=1.0, external=None):
 def place(path, side=4, **entries):
     """A model whose weight says of its place what `entries` say; a list is
     for keys that come twice."""
-    graph = helper.make_graph(
-        [helper.make_node("MatMul", ["x", "w"], ["y"], name="mm")],
-        "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", side])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", side])],
+    weight = TensorProto(
+        name="w", data_type=TensorProto.FLOAT, dims=[side, side],
+        data_location=TensorProto.EXTERNAL,
     )
-    weight = graph.initializer.add(name="w", data_type=TensorProto.FLOAT)
-    weight.dims.extend([side, side])
-    weight.data_location = TensorProto.EXTERNAL
     for key, values in entries.items():
         for value in values if isinstance(values, list) else [values]:
             weight.external_data.add(key=key, value=str(value))
-    model = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
-    )
+    product = helper.make_node("MatMul", ["x", "w"], ["y"], name="mm")
+    sizes = ["n", side]
+    model = onnx_models.make_model([product], {"x": sizes}, {"y": sizes}, [weight])
     path.write_bytes(model.SerializeToString())
     return path
 
@@ -77,14 +67,7 @@ def environment(**variables):
 
 
 def run(*arguments, folder=None, **variables):
-    return subprocess.run(
-        [MP_OPT, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env=environment(**variables),
-        timeout=TIMEOUT_SECONDS,
-    )
+    return attempt(*arguments, cwd=folder, env=environment(**variables))
 
 
 def run_well(*arguments, **options):

@@ -12,7 +12,8 @@ import zlib
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx_models import describe, make_model
+from onnx import helper, numpy_helper
 
 MARK = "x"
 
@@ -42,38 +43,23 @@ class Case:
             if name and i in constants
         ]
         infos = [
-            helper.make_tensor_value_info(
-                name,
-                helper.np_dtype_to_tensor_dtype(array.dtype),
-                [None] * array.ndim if dynamic else array.shape,
-            )
-            for name, array in self.feeds.items()
+            describe(n, a.dtype, [None] * a.ndim if dynamic else a.shape)
+            for n, a in self.feeds.items()
         ]
         node = helper.make_node(op, names, list(outputs), op, **attributes)
         if graph:
             node.attribute.append(helper.make_attribute("body", graph))
-        self.model = helper.make_model(
-            helper.make_graph(
-                [node],
-                "g",
-                infos,
-                [onnx.ValueInfoProto(name=n) for n in outputs if n],
-                initializers,
-            ),
-            opset_imports=[helper.make_opsetid("", opset)],
-            ir_version=8,
+        self.model = make_model(
+            [node], infos, [onnx.ValueInfoProto(name=n) for n in outputs if n],
+            initializers, opset=opset
         )
         self.has_subgraph = graph is not None
         self.outputs = [n for n in outputs if n]
 
     def set_output_types(self, arrays):
         for info, array in zip(self.model.graph.output, arrays):
-            kind = helper.np_dtype_to_tensor_dtype(np.asarray(array).dtype)
-            info.CopyFrom(
-                helper.make_tensor_value_info(
-                    info.name, kind, [None] * np.ndim(array)
-                )
-            )
+            shape = [None] * np.ndim(array)
+            info.CopyFrom(describe(info.name, np.asarray(array).dtype, shape))
 
 
 def numbers(*shape, dtype=np.float32, seed=0):
@@ -548,9 +534,9 @@ def elementwise():
 
 def scan_body(states):
     """Running sums, and the product of a sum and an element."""
-    typed = functools.partial(
-        helper.make_tensor_value_info, elem_type=TensorProto.FLOAT, shape=[3]
-    )
+    def typed(name):
+        return describe(name, shape=[3])
+
     nodes = [
         helper.make_node("Add", ["s", "e"] if states else ["e", "e"], ["s2"]),
         helper.make_node("Mul", ["s2", "e"], ["o"]),

@@ -8,10 +8,9 @@ with what the evaluator says: it is decided, and rightly so, or stays.
 import numpy as np
 import onnx
 import pytest
-from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from support import run_mp_opt, scratch_dir
+from onnx_models import parse, rewritten, tensors_of
 
 X = np.ones([2, 1, 3], np.float32)
 
@@ -110,15 +109,10 @@ OPEN = {
 
 
 def make_model(body, comparison=""):
-    text = '<ir_version: 10, opset_import: ["": 18]>\n'
-    text += "g (float[2, 1, 3] x) => (float[2, 1, 3] y) {"
-    text += f"{body} {comparison or 'y = Identity(x)'} }}"
-    model = onnx.parser.parse_model(text)
-    for name, value in CONSTANTS.items():
-        model.graph.initializer.append(
-            numpy_helper.from_array(np.asarray(value), name)
-        )
-    return model
+    body += comparison or " y = Identity(x)"
+    return parse(
+        f"g (float[2, 1, 3] x) => (float[2, 1, 3] y) {{ {body} }}", **CONSTANTS
+    )
 
 
 def fold(body):
@@ -136,14 +130,8 @@ def fold(body):
         """,
     )
     expected = np.asarray(expected).astype(np.int64)
-    model.graph.initializer.append(
-        numpy_helper.from_array(expected, "expected")
-    )
-    folder = scratch_dir("fold")
-    onnx.save(model, folder / "m.onnx")
-    out = folder / "f.onnx"
-    run_mp_opt(folder / "m.onnx", "--onnx-fold-constants", "-o", out)
-    return onnx.load(out), expected
+    model.graph.initializer.extend(tensors_of({"expected": expected}))
+    return rewritten(model, "--onnx-fold-constants"), expected
 
 
 def kinds(model):

@@ -6,13 +6,13 @@ as it was, and what grows without bounds where every call has its own clone.
 """
 
 import pathlib
-import subprocess
 import time
 
 import onnx
 import pytest
-from onnx import TensorProto, helper
-from support import DTYPES, MP_OPT, run_mp_opt
+from onnx import helper
+from onnx_models import make_model
+from support import DTYPES, attempt, run_mp_opt
 
 TRAPS = pathlib.Path(__file__).parents[1] / "models" / "traps"
 FUNCTIONS = sorted(p.stem for p in TRAPS.glob("function*.onnxtxt"))
@@ -31,15 +31,10 @@ def call(name, source, target):
 
 
 def model(nodes, functions):
-    graph = helper.make_graph(
-        nodes,
-        "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 4])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 4])],
-    )
-    return helper.make_model(
-        graph, functions=functions, opset_imports=IMPORTS, ir_version=10
-    )
+    return make_model(
+        nodes, {"x": [4, 4]}, {"y": [4, 4]}, opset=IMPORTS[0].version,
+        ir=10, domains=["loc"], functions=functions,
+    )  # fmt: skip
 
 
 def chain(length, calls):
@@ -134,10 +129,7 @@ def test_recursive_functions(tmp_path):
         nodes = [helper.make_node("MatMul", ["x", "x"], ["y"])]
         source = tmp_path / "recursive.onnx"
         onnx.save(model(nodes, functions), source)
-        done = subprocess.run(
-            [MP_OPT, source, "-o", tmp_path / "out.onnx"],
-            capture_output=True,
-            text=True,
+        done = attempt(
+            source, "-o", tmp_path / "out.onnx", code=1
         )
-        assert done.returncode == 1
         assert "': expected no recursion, found a call of it in" in done.stderr

@@ -3,9 +3,8 @@
 
 import numpy as np
 import onnx
-import onnxruntime
 
-from support import run_mp_opt, scratch_dir
+from onnx_models import rewritten, run_ort
 
 MODEL = """
 <ir_version: 10, opset_import: ["": 21, "loc": 1]>
@@ -31,21 +30,13 @@ Outer <scale: float = 3.0> (p, c) => (q)
 
 
 def test_numbers():
-    folder = scratch_dir("inline")
     model = onnx.parser.parse_model(MODEL)
-    onnx.save(model, folder / "m.onnx")
-    run_mp_opt(
-        folder / "m.onnx", "--onnx-inline-functions", "-o", folder / "i.onnx"
-    )
-    inlined = onnx.load(folder / "i.onnx")
+    inlined = rewritten(model, "--onnx-inline-functions")
     assert not inlined.functions
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     for c, factors in ((True, (1, 12)), (False, (-0.5, -6))):
         feeds = {"x": x, "c": np.array(c)}
         for form in (model, inlined):
-            session = onnxruntime.InferenceSession(
-                form.SerializeToString(), providers=["CPUExecutionProvider"]
-            )
-            found = session.run(None, feeds)
+            found = run_ort(form, feeds)
             for value, factor in zip(found, factors, strict=True):
                 np.testing.assert_array_equal(value, x * factor)

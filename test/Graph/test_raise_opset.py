@@ -9,9 +9,7 @@ most one unit in the last place away.
 import collections
 import concurrent.futures
 import functools
-import itertools
 import pathlib
-import subprocess
 
 import numpy as np
 import onnx
@@ -20,9 +18,11 @@ import pytest
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
+import onnx_models
+import node_cases
 from node_cases import DATA, all_cases, environment, has_subgraphs, is_valid
 from opset_cases import old_cases
-from support import MP_OPT, run_mp_opt, scratch_dir
+from support import MP_OPT, attempt
 
 # The newest opset that onnxruntime 1.31 loads.
 NEWEST = 26
@@ -33,11 +33,8 @@ onnxruntime.set_default_logger_severity(4)
 # Running ---------------------------------------------------------------------
 
 
-def raised(model, opset, folder):
-    source, output = folder / "old.onnx", folder / f"{opset}.onnx"
-    onnx.save(model, source)
-    run_mp_opt(source, f"--onnx-raise-opset=to={opset}", "-o", output)
-    return onnx.load(output)
+def raised(model, opset):
+    return onnx_models.rewritten(model, f"--onnx-raise-opset=to={opset}")
 
 
 def opset_of(model):
@@ -45,14 +42,7 @@ def opset_of(model):
 
 
 def run_ort(model, feeds):
-    options = onnxruntime.SessionOptions()
-    level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.graph_optimization_level = level
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, ["CPUExecutionProvider"]
-    )
-    return session.run(None, feeds)
+    return onnx_models.run_ort(model, feeds, optimize=False)
 
 
 def run_reference(model, feeds):
@@ -125,16 +115,8 @@ def merged(cases):
 
 def batches(cases):
     apart = [case for case in cases if case.has_subgraph]
-    rest = sorted(
-        (case for case in cases if not case.has_subgraph),
-        key=lambda case: environment(case.model),
-    )
-    for _, group in itertools.groupby(
-        rest, key=lambda case: environment(case.model)
-    ):
-        group = list(group)
-        for start in range(0, len(group), BATCH):
-            yield group[start : start + BATCH]
+    rest = [case for case in cases if not case.has_subgraph]
+    yield from node_cases.batches(rest, lambda c: environment(c.model), BATCH)
     yield from ([case] for case in apart)
 
 
@@ -166,11 +148,11 @@ def check_together(batch, opset):
     """Problems of cases that `run` can run, by case."""
     run, cases, (model, feeds) = batch.run, batch.cases, batch.merged
     expected = batch.expected
-    after = raised(model, opset, scratch_dir("raise"))
+    after = raised(model, opset)
     assert opset_of(after) == opset
     if batch.is_valid:
         onnx.checker.check_model(after, full_check=True)
-    assert raised(after, opset, scratch_dir("again")) == after
+    assert raised(after, opset) == after
     try:
         actual = run(after, feeds)
     except onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented:
@@ -253,7 +235,7 @@ def test_every_step_that_rewrites_has_cases():
     program = pathlib.Path(MP_OPT).with_name("opset-steps")
     if not program.exists():
         pytest.skip(f"{program} is not built")
-    lines = subprocess.run([program], capture_output=True, text=True).stdout
+    lines = attempt(program=program).stdout
     oldest = {}
     for case in old_cases():
         oldest.setdefault(case.op, set()).add(case.opset)
@@ -326,7 +308,7 @@ def test_whole_models(opset):
     assert len(paths) >= 9
     for path in paths:
         before = onnx.load(path)
-        after = raised(before, opset, scratch_dir("light"))
+        after = raised(before, opset)
         assert opset_of(after) == opset
         onnx.checker.check_model(after, full_check=True)
         stored = {t.name for t in before.graph.initializer}
@@ -355,19 +337,10 @@ def test_training_statistics():
         "BatchNormalization", list(names), ["y", "m2", "v2", "sm", "sv"],
         momentum=0.75,
     )
-    infos = [
-        helper.make_tensor_value_info(n, 1, feeds[n].shape) for n in names
-    ]
-    results = [
-        helper.make_tensor_value_info(n, 1, shape)
-        for n, shape in (("y", x.shape), ("m2", (3,)), ("v2", (3,)))
-    ]
-    model = helper.make_model(
-        helper.make_graph([node], "g", infos, results),
-        opset_imports=[helper.make_opsetid("", 9)],
-        ir_version=8,
-    )
-    after = raised(model, 15, scratch_dir("training"))
+    results = {"y": x.shape, "m2": (3,), "v2": (3,)}
+    inputs = onnx_models.inputs_of(feeds)
+    model = onnx_models.make_model([node], inputs, results, opset=9)
+    after = raised(model, 15)
     onnx.checker.check_model(after, full_check=True)
     mean, var = x.mean((0, 2)), x.var((0, 2))
     column = np.s_[:, None]

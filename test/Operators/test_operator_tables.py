@@ -4,11 +4,10 @@ must hold."""
 
 import json
 import re
-import subprocess
 
 import onnx
 import pytest
-from support import MP_OPT, ROOT, operator_rows
+from support import ROOT, attempt, operator_rows
 
 LIB = ROOT / "lib" / "Precision" / "Policy"
 # Written by older versions of torch's and onnxruntime's exporters.
@@ -32,11 +31,8 @@ def operators():
 
 
 def printed(precision):
-    done = subprocess.run(
-        [MP_OPT, "--print-config", f"--mixed-{precision}"],
-        capture_output=True,
-        text=True,
-        check=True,
+    done = attempt(
+        "--print-config", f"--mixed-{precision}", check=True
     )
     return re.findall(r"(?<=[\[ ])((?:\w+\.)+\w+)(?=[,\]])", done.stdout)
 

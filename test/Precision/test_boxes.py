@@ -24,39 +24,28 @@ def with_exp(graph, maker, width, rng):
     """Corners [COUNT, 2] along one axis: offsets times sizes, sizes by Exp."""
     size = graph.constant(np.full((COUNT, 1), 12.0))
     delta = offsets(graph, maker, 2, 0.02, rng)
-    shift = graph.add("Mul", column(graph, delta, 0, 1), size)
-    centre = graph.add("Add", shift, graph.constant(anchors(width)))
-    length = graph.add("Mul", graph.add("Exp", column(graph, delta, 1, 2)), size)
-    half = graph.add("Mul", length, graph.constant(0.5))
-    return graph.add("Sub", centre, half), graph.add("Add", centre, half), centre
+    centre = column(graph, delta, 0, 1) * size + anchors(width)
+    half = graph.add("Exp", column(graph, delta, 1, 2)) * size * 0.5
+    return centre - half, centre + half, centre
 
 
 def like_yolo(graph, maker, width, rng):
     """(sigmoid * 2 - 0.5 + grid) * stride; (sigmoid * 2)^2 * anchor."""
     stride = 8
-    two, half = graph.constant(2), graph.constant(0.5)
-    sigmoid = graph.add("Sigmoid", offsets(graph, maker, 2, 0.1, rng))
-    double = graph.add("Mul", sigmoid, two)
-    grid = graph.constant(anchors(width) / stride)
-    cell = graph.add("Sub", column(graph, double, 0, 1), half)
-    centre = graph.add("Mul", graph.add("Add", cell, grid), graph.constant(stride))
-    squared = graph.add("Pow", column(graph, double, 1, 2), two)
-    length = graph.add("Mul", squared, graph.constant(12))
-    apart = graph.add("Mul", length, half)
-    return graph.add("Sub", centre, apart), graph.add("Add", centre, apart), centre
+    double = graph.add("Sigmoid", offsets(graph, maker, 2, 0.1, rng)) * 2
+    grid = anchors(width) / stride
+    centre = (column(graph, double, 0, 1) - 0.5 + grid) * stride
+    apart = graph.add("Pow", column(graph, double, 1, 2), 2) * 12 * 0.5
+    return centre - apart, centre + apart, centre
 
 
 def from_distances(graph, maker, width, rng):
     """Distances from a point of a grid to the left and the right, in strides."""
-    stride = graph.constant(8)
-    distances = graph.add(
-        "Add", offsets(graph, maker, 2, 0.05, rng), graph.constant(0.75)
-    )
+    distances = offsets(graph, maker, 2, 0.05, rng) + 0.75
     grid = graph.constant(anchors(width) / 8)
-    low = graph.add("Sub", grid, column(graph, distances, 0, 1))
-    high = graph.add("Add", grid, column(graph, distances, 1, 2))
-    centre = graph.add("Mul", graph.add("Add", low, high), graph.constant(0.5))
-    return [graph.add("Mul", value, stride) for value in (low, high, centre)]
+    low = grid - column(graph, distances, 0, 1)
+    high = grid + column(graph, distances, 1, 2)
+    return [value * 8 for value in (low, high, (low + high) * 0.5)]
 
 
 def suppressed(graph, corners, width):
@@ -66,8 +55,7 @@ def suppressed(graph, corners, width):
     boxes = graph.add("Unsqueeze", boxes, graph.constant([0], I64))
     scores = graph.constant(np.linspace(0.9, 0.1, COUNT).reshape(1, 1, COUNT))
     chosen = graph.add(
-        "NonMaxSuppression", boxes, scores, graph.constant(COUNT, I64),
-        graph.constant(0.4), graph.constant(0.0),
+        "NonMaxSuppression", boxes, scores, graph.constant(COUNT, I64), 0.4, 0.0,
     )
     graph.output(chosen, I64)
 
@@ -78,11 +66,8 @@ def suppressed_by_class(graph, corners, width):
     kinds = graph.input("kinds", np.arange(COUNT) // 2 % 5)
     last = graph.constant([1], I64)
     number = graph.add("Unsqueeze", graph.add("Cast", kinds, to=1), last)
-    furthest = graph.add("ReduceMax", high, keepdims=0)
-    step = graph.add("Add", furthest, graph.constant(1))
-    shift = graph.add("Mul", number, step)
-    moved = [graph.add("Add", corner, shift) for corner in (low, high)]
-    suppressed(graph, [*moved, None], width)
+    shift = number * (graph.add("ReduceMax", high, keepdims=0) + 1)
+    suppressed(graph, [low + shift, high + shift, None], width)
 
 
 def aligned(graph, corners, width):

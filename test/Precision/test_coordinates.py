@@ -15,127 +15,79 @@ from support import DTYPES
 
 def sample(graph, position, width):
     """Both neighbours of a position, weighted by its fraction."""
-    low, high, one = (graph.constant(k) for k in (0, width - 1, 1))
     whole = graph.add("Floor", position)
-    fraction = graph.add("Sub", position, whole)
+    fraction = position - whole
     image = graph.constant(7 * np.sin(np.arange(width) / 7))  # of slope 1
     values = []
-    for start in (whole, graph.add("Add", whole, one)):
-        index = graph.add("Cast", graph.add("Clip", start, low, high), to=7)
+    for start in (whole, whole + 1):
+        index = graph.add("Cast", graph.add("Clip", start, 0, width - 1), to=7)
         graph.output(index, I64)
         values.append(graph.add("Gather", image, index))
-    rest = graph.add("Sub", one, fraction)
-    graph.output(
-        graph.add(
-            "Add", graph.add("Mul", values[0], rest),
-            graph.add("Mul", values[1], fraction),
-        )
-    )
+    graph.output(values[0] * (1 - fraction) + values[1] * fraction)
 
 
 def spread(width):
     return np.linspace(3.3, width - 4.4, COUNT)[:, None]
 
 
-def grid_sample(maker, width, rng):
+def grid_sample(graph, maker, width, rng):
     """A constant grid in pixels, moved."""
-    graph = Graph()
-    moved = graph.add(
-        "Add", offsets(graph, maker, 1, 3, rng), graph.constant(spread(width))
-    )
-    sample(graph, moved, width)
-    return graph
+    return offsets(graph, maker, 1, 3, rng) + spread(width)
 
 
 def unit_grid(graph, maker, width, rng):
     """A constant grid in [-1, 1], moved by some pixels."""
     grid = (2 * spread(width) + 1) / width - 1
-    return graph.add(
-        "Add", offsets(graph, maker, 1, 6 / width, rng), graph.constant(grid)
-    )
+    return offsets(graph, maker, 1, 6 / width, rng) + grid
 
 
-def unit_grid_sample(maker, width, rng):
+def unit_grid_sample(graph, maker, width, rng):
     """A constant grid in [-1, 1], as torch has it: ((x + 1) W - 1) / 2."""
-    graph = Graph()
-    moved = unit_grid(graph, maker, width, rng)
-    one, half = graph.constant(1), graph.constant(0.5)
-    scaled = graph.add("Mul", graph.add("Add", moved, one), graph.constant(width))
-    sample(graph, graph.add("Mul", graph.add("Sub", scaled, one), half), width)
-    return graph
+    return ((unit_grid(graph, maker, width, rng) + 1) * width - 1) * 0.5
 
 
-def flow(maker, width, rng):
+def flow(graph, maker, width, rng):
     """Optical flow: the grid is counted by Range, the flow is scaled."""
-    graph = Graph()
     step = (width - 8) // COUNT
     size = graph.input("size", np.array(step * COUNT, I64))
     count = graph.add("Range", graph.constant(0, I64), size, graph.constant(step, I64))
     last = graph.constant([1], I64)
     grid = graph.add("Unsqueeze", graph.add("Cast", count, to=1), last)
-    product = offsets(graph, maker, 1, 1, rng)
-    scaled = graph.add("Mul", graph.add("Tanh", product), graph.constant(4))
-    sample(graph, graph.add("Add", grid, scaled), width)
-    return graph
+    return grid + graph.add("Tanh", offsets(graph, maker, 1, 1, rng)) * 4
 
 
-def affine(maker, width, rng):
+def affine(graph, maker, width, rng):
     """theta times a base grid: the product itself makes the position."""
-    graph = Graph()
     theta = np.array([[0.98, 0.013]], np.float32)
     x = np.linspace(-0.97, 0.97, COUNT)
     base = np.stack([x, np.ones(COUNT)])
-    name = graph.input("theta", theta)
-    product = graph.add("MatMul", name, graph.constant(base))
+    product = graph.add("MatMul", graph.input("theta", theta), base)
     place = graph.add("Reshape", product, graph.constant([COUNT, 1], I64))
-    one, half = graph.constant(1), graph.constant(0.5)
-    scaled = graph.add("Mul", graph.add("Add", place, one), graph.constant(width))
-    sample(graph, graph.add("Mul", graph.add("Sub", scaled, one), half), width)
-    return graph
+    return ((place + 1) * width - 1) * 0.5
 
 
-def roi_align(maker, width, rng):
+def roi_align(graph, maker, width, rng):
     """RoiAlign spelled out: bins of a box, two samples in each."""
-    graph = Graph()
-    box = spread(width) + [[-2, 2]]
-    moved = graph.add(
-        "Add", offsets(graph, maker, 2, 2, rng), graph.constant(box)
-    )
+    moved = offsets(graph, maker, 2, 2, rng) + (spread(width) + [[-2, 2]])
     first, end = column(graph, moved, 0, 1), column(graph, moved, 1, 2)
-    size = graph.add("Div", graph.add("Sub", end, first), graph.constant(2))
-    bins = graph.constant([[0.25, 0.75, 1.25, 1.75]])
-    inside = graph.add("Mul", size, bins)
-    place = graph.add("Sub", graph.add("Add", first, inside), graph.constant(0.5))
-    low, high = graph.constant(0), graph.constant(width - 1)
-    sample(graph, graph.add("Clip", place, low, high), width)
-    return graph
+    inside = (end - first) / 2 * [[0.25, 0.75, 1.25, 1.75]]
+    return graph.add("Clip", first + inside - 0.5, 0, width - 1)
 
 
-def grid_op(maker, width, rng):
+def grid_op(graph, maker, width, rng):
     """ONNX's GridSample, at places in [-1, 1]."""
-    graph = Graph()
     moved = unit_grid(graph, maker, width, rng)
     x = graph.add("Reshape", moved, graph.constant([1, 1, COUNT, 1], I64))
-    zeros = graph.constant(np.zeros((1, 1, COUNT, 1)))
-    image = graph.constant(np.tile(wave(width), (1, 1, 1, 1)))
-    places = graph.add("Concat", x, zeros, axis=3)
+    places = graph.add("Concat", x, np.zeros((1, 1, COUNT, 1)), axis=3)
+    image = np.tile(wave(width), (1, 1, 1, 1))
     graph.output(graph.add("GridSample", image, places, padding_mode="border"))
-    return graph
 
 
-def reference_points(maker, width, rng):
+def reference_points(graph, maker, width, rng):
     """Deformable attention: points and offsets in shares of the image."""
-    graph = Graph()
     product = offsets(graph, maker, 1, 3, rng)
-    size = graph.constant(width)
-    points = graph.add(
-        "Add", graph.constant(spread(width) / width), graph.add("Div", product, size)
-    )
-    two, one, half = (graph.constant(k) for k in (2, 1, 0.5))
-    unit = graph.add("Sub", graph.add("Mul", points, two), one)
-    scaled = graph.add("Mul", graph.add("Add", unit, one), size)
-    sample(graph, graph.add("Mul", graph.add("Sub", scaled, one), half), width)
-    return graph
+    points = graph.constant(spread(width) / width) + product / width
+    return ((points * 2 - 1 + 1) * width - 1) * 0.5
 
 
 SAMPLERS = {
@@ -147,8 +99,11 @@ SAMPLERS = {
 
 
 def check(name, maker, width, dtype):
-    make = {**SAMPLERS, "affine": affine}[name]
-    compare(make(maker, width, np.random.default_rng(2)), dtype, width)
+    graph, make = Graph(), {**SAMPLERS, "affine": affine}[name]
+    position = make(graph, maker, width, np.random.default_rng(2))
+    if position is not None:
+        sample(graph, position, width)
+    compare(graph, dtype, width)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -37,8 +37,7 @@ def multiply(graph, maker, x, w):
         return graph.add("Reshape", product, shape(ROWS, COLUMNS))
     a = graph.add("Reshape", x, shape(ROWS, TERMS, 1))
     b = graph.add("Reshape", w, shape(1, TERMS, COLUMNS))
-    terms = graph.add("Mul", a, b)
-    return graph.add("ReduceSum", terms, shape(1), keepdims=0)
+    return graph.add("ReduceSum", a * b, shape(1), keepdims=0)
 
 
 def operand(graph, kind, rng):
@@ -58,7 +57,7 @@ def operand(graph, kind, rng):
         size = graph.input("size", np.array(ROWS * TERMS, np.int64))
         zero, one = (graph.constant(k, np.int64) for k in (0, 1))
         count = graph.add("Range", zero, size, one)
-        steps = graph.add("Mul", graph.add("Cast", count, to=1), graph.constant(9))
+        steps = graph.add("Cast", count, to=1) * 9
         shape = graph.constant([ROWS, TERMS], np.int64)
         numbers = 9.0 * np.arange(ROWS * TERMS).reshape(ROWS, TERMS)
         return graph.add("Reshape", steps, shape), numbers
@@ -95,11 +94,10 @@ MOVES = {
         lambda g, p: g.add("Concat", p, p, axis=1), lambda x: np.hstack([x, x]),
     ),
     "Neg": (lambda g, p: g.add("Neg", p), np.negative),
-    "Mul": (lambda g, p: g.add("Mul", p, g.constant(2)), lambda x: x * 2),
-    "Add": (lambda g, p: g.add("Add", p, g.constant(3)), lambda x: x + 3),
+    "Mul": (lambda g, p: p * 2, lambda x: x * 2),
+    "Add": (lambda g, p: p + 3, lambda x: x + 3),
     "Clip": (
-        lambda g, p: g.add("Clip", p, g.constant(5), g.constant(6000)),
-        lambda x: np.clip(x, 5, 6000),
+        lambda g, p: g.add("Clip", p, 5, 6000), lambda x: np.clip(x, 5, 6000)
     ),
     "Floor": (lambda g, p: g.add("Floor", p), np.floor),
     "Round": (lambda g, p: g.add("Round", p), np.round),
@@ -122,7 +120,7 @@ def read(graph, reader, p, exact):
         graph.output(graph.add("Gather", table, index), np.int64)
         return lambda got, u: off(got, np.floor(exact), u)
     if reader == "Equal":
-        graph.output(graph.add("Equal", p, graph.constant(exact)), bool)
+        graph.output(graph.add("Equal", p, exact), bool)
         return lambda got, u: np.mean(~got)
     if reader == "ArgMin":
         graph.output(graph.add("ArgMin", p, axis=0, keepdims=0), np.int64)

@@ -11,11 +11,11 @@ import functools
 
 import numpy as np
 import onnx
-import onnxruntime as ort
+import onnx_models
 import pytest
-from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
-from support import DTYPES, UNIT_ROUNDOFF, run_mp_opt, scratch_dir
+from onnx_models import parse, rewritten
+from support import DTYPES, UNIT_ROUNDOFF, run_mp_opt
 
 SIZE, WIDTH = 6, 8
 # One row is masked as a whole, the others in part or not at all.
@@ -67,7 +67,7 @@ CASES = list(dict.fromkeys(CASES))
 def make_model(form, softmax, low):
     rng = np.random.default_rng(3)
     number = np.float32(low)
-    tensors = {
+    weights = {
         "w": rng.standard_normal((WIDTH, WIDTH)) / 2,
         "one": 1.0,
         "zero": 0.0,
@@ -78,21 +78,17 @@ def make_model(form, softmax, low):
         "table": np.where(MASK, np.float32(0), number),
         "bias": rng.standard_normal((SIZE, SIZE)),
     }
-    model = onnx.parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 17]>\n'
+    weights = {n: np.asarray(v, np.float32) for n, v in weights.items()}
+    return parse(
         f"g (float[{SIZE},{WIDTH}] x, bool[{SIZE},{SIZE}] keep, bool yes)"
         f" => (float[{SIZE},{WIDTH}] y, float[{SIZE},{SIZE}] s)\n"
         "<int64[1] axes = {-1}>\n"
         "{ m = Cast <to = 1> (keep) q = MatMul (x, w)"
         " r = Transpose <perm = [1, 0]> (x) z = MatMul (q, r)"
         f" a = Mul (z, scale) {FORMS[form]} {SOFTMAXES[softmax]}"
-        " y = MatMul (s, x) }"
+        " y = MatMul (s, x) }",
+        opset=17, ir=8, **weights,
     )
-    model.graph.initializer.extend(
-        numpy_helper.from_array(np.asarray(value, np.float32), name)
-        for name, value in tensors.items()
-    )
-    return model
 
 
 FEED = {
@@ -103,10 +99,7 @@ FEED = {
 
 
 def run_ort(model):
-    session = ort.InferenceSession(
-        model.SerializeToString(), providers=["CPUExecutionProvider"]
-    )
-    return session.run(None, FEED)
+    return onnx_models.run_ort(model, FEED)
 
 
 def run_reference(model):
@@ -115,11 +108,7 @@ def run_reference(model):
 
 @functools.lru_cache(maxsize=None)
 def convert(case, dtype, *flags):
-    folder = scratch_dir("-".join(case))
-    source, output = folder / "source.onnx", folder / "mixed.onnx"
-    onnx.save(make_model(*case), source)
-    run_mp_opt(source, f"--mixed-{dtype}", *flags, "-o", output)
-    return onnx.load(output)
+    return rewritten(make_model(*case), f"--mixed-{dtype}", *flags)
 
 
 def get_error(case, dtype, *flags):

@@ -17,30 +17,24 @@ def squared_distance(graph, form, x, c):
     """|x - c|^2 of each row of x and each of c: as matrices [ROWS, 6]."""
     last, first = (graph.constant([k], np.int64) for k in (1, 0))
     if form == "difference":
-        apart = graph.add(
-            "Sub", graph.add("Unsqueeze", x, last), graph.add("Unsqueeze", c, first)
-        )
+        apart = graph.add("Unsqueeze", x, last) - graph.add("Unsqueeze", c, first)
         two = graph.constant([2], np.int64)
-        return graph.add("ReduceSum", graph.add("Mul", apart, apart), two, keepdims=0)
-    xx = graph.add("ReduceSum", graph.add("Mul", x, x), last, keepdims=1)
-    cc = graph.add("ReduceSum", graph.add("Mul", c, c), last, keepdims=0)
+        return graph.add("ReduceSum", apart * apart, two, keepdims=0)
+    xx = graph.add("ReduceSum", x * x, last, keepdims=1)
+    cc = graph.add("ReduceSum", c * c, last, keepdims=0)
     turned = graph.add("Transpose", c, perm=[1, 0])
     if form == "two products":
         product = graph.add("MatMul", x, turned)
-        both = graph.add("Add", product, product)
-        return graph.add("Add", graph.add("Sub", xx, both), cc)
+        return xx - (product + product) + cc
     if form == "scaled after":
-        both = graph.add("Mul", graph.add("MatMul", x, turned), graph.constant(2))
-        return graph.add("Sub", graph.add("Add", xx, cc), both)
+        both = graph.add("MatMul", x, turned) * 2
+        return xx + cc - both
     if form == "scaled before":
-        minus = graph.add("Mul", x, graph.constant(-2))
-        both = graph.add("MatMul", minus, turned)
-        return graph.add("Add", graph.add("Add", both, xx), cc)
+        return graph.add("MatMul", x * -2, turned) + xx + cc
     # torch's cdist: [-2x, |x|^2, 1] times [c, 1, |c|^2].
-    ones = [graph.constant(np.ones((n, 1))) for n in (ROWS, 6)]
+    ones = [np.ones((n, 1)) for n in (ROWS, 6)]
     keep = graph.add("Unsqueeze", cc, last)
-    minus = graph.add("Mul", x, graph.constant(-2))
-    left = graph.add("Concat", minus, xx, ones[0], axis=1)
+    left = graph.add("Concat", x * -2, xx, ones[0], axis=1)
     right = graph.add("Concat", c, ones[1], keep, axis=1)
     return graph.add("MatMul", left, graph.add("Transpose", right, perm=[1, 0]))
 

@@ -7,9 +7,7 @@ merged, a hundred of one opset at a time, since starting a process costs
 more than the work. Only the cases of a failing batch are run one by one.
 """
 
-import concurrent.futures
 import functools
-import itertools
 import pathlib
 
 import numpy as np
@@ -17,33 +15,23 @@ import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
 
+import node_cases
 from node_cases import (
-    CASES,
-    EXPANDED_CASES,
-    all_cases,
-    environment,
-    has_subgraphs,
-    is_valid,
-)
+    CASES, EXPANDED_CASES, all_cases, environment, has_subgraphs, is_valid,
+    listed, merged,
+)  # fmt: skip
 from support import DTYPES, run_mp_opt, scratch_dir
 
 BATCH = 100
 CHUNKS = 6
 WORKERS = 2
-KNOWN_FAILURES = pathlib.Path(__file__).with_name(
-    "node_cases_known_failures.txt"
-)
+LIST = pathlib.Path(__file__).with_name("node_cases_known_failures.txt")
 
 
 @functools.lru_cache(maxsize=None)
 def known_failures(test):
-    listed = {}
-    for line in KNOWN_FAILURES.read_text().splitlines():
-        if line.strip() and not line.startswith("#"):
-            of_test, case, reason = line.split(maxsplit=2)
-            if of_test == test:
-                listed[case] = reason
-    return listed
+    lines = [(name, *line.split(maxsplit=1)) for name, line in listed(LIST)]
+    return {case: reason for name, case, reason in lines if name == test}
 
 
 # Batches ---------------------------------------------------------------------
@@ -55,52 +43,9 @@ def batches(cases):
     onnx.compose loses track of names in subgraphs: these cases stay alone.
     """
     apart = [case for case in cases if has_subgraphs(case.model)]
-    ordered = [case for case in cases if not has_subgraphs(case.model)]
-    ordered.sort(key=lambda case: environment(case.model))
-    for _, group in itertools.groupby(
-        ordered, key=lambda case: environment(case.model)
-    ):
-        group = list(group)
-        for start in range(0, len(group), BATCH):
-            yield group[start : start + BATCH]
+    rest = [case for case in cases if not has_subgraphs(case.model)]
+    yield from node_cases.batches(rest, lambda c: environment(c.model), BATCH)
     yield from ([case] for case in apart)
-
-
-def merged(cases):
-    """One model with the graphs of all cases side by side."""
-    result = onnx.ModelProto()
-    result.CopyFrom(cases[0].model)
-    if len(cases) == 1:
-        return result
-    del result.graph.node[:], result.graph.input[:], result.graph.output[:]
-    for index, case in enumerate(cases):
-        part = onnx.compose.add_prefix(
-            case.model, f"case{index}/", rename_nodes=False
-        ).graph
-        result.graph.node.extend(part.node)
-        result.graph.input.extend(part.input)
-        result.graph.output.extend(part.output)
-    return result
-
-
-def failure(check, cases, folder):
-    """Why a check fails on the merged cases; None when it does not."""
-    try:
-        check(merged(cases), folder / cases[0].name)
-    except Exception as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        return " | ".join(lines)[:500]
-    return None
-
-
-def failures_of_batch(check, cases, folder):
-    together = failure(check, cases, folder)
-    if together is None or len(cases) == 1:
-        return {cases[0].name: together} if together else {}
-    alone = {case.name: failure(check, [case], folder) for case in cases}
-    alone = {name: why for name, why in alone.items() if why}
-    first, last = cases[0].name, cases[-1].name
-    return alone or {f"{first} to {last}, only together": together}
 
 
 def run_chunk(test, chunk, check):
@@ -111,21 +56,16 @@ def run_chunk(test, chunk, check):
     mine = list(batches(good))[chunk::CHUNKS]
     bad = [case for case in all_cases() if case.name in known]
     mine += [[case] for case in bad[chunk::CHUNKS]]
-    failed = {}
-    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
-        for found in pool.map(
-            lambda cases: failures_of_batch(check, cases, folder), mine
-        ):
-            failed.update(found)
+    failed = node_cases.failures(
+        lambda cases, path: check(merged(cases), path), mine, folder, WORKERS
+    )
     surprises = [f"{n}: {why}" for n, why in failed.items() if n not in known]
     surprises += [
         f"{case.name}: listed as a known failure, but passes"
         for case in bad[chunk::CHUNKS]
         if case.name not in failed
     ]
-    assert not surprises, f"{len(surprises)} failures:\n" + "\n".join(
-        surprises
-    )
+    assert not surprises, "\n".join([f"{len(surprises)} failures:", *surprises])
 
 
 # Checks ----------------------------------------------------------------------

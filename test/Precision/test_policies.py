@@ -9,7 +9,7 @@ import subprocess
 
 import onnx
 import pytest
-from support import MP_OPT, ROOT, TIMEOUT_SECONDS, scratch_dir, staged
+from support import MP_OPT, ROOT, attempt, scratch_dir, staged
 
 EXAMPLES = ROOT / "examples" / "policies"
 SMALL = ROOT / "test" / "Tools" / "Inputs" / "small.onnxtxt"
@@ -22,14 +22,7 @@ RESNET = "fwd/resnet18_w8_op17/model.onnx"
 
 
 def run(*arguments):
-    command = [MP_OPT, *map(str, arguments)]
-    return subprocess.run(
-        command,
-        capture_output=True,
-        timeout=TIMEOUT_SECONDS,
-        encoding="utf-8",
-        errors="replace",
-    )
+    return attempt(*arguments, encoding="utf-8", errors="replace")
 
 
 def decide(model, *flags):

@@ -13,6 +13,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from onnx_models import make_model
 from support import run_mp_opt
 
 NODES = 100
@@ -96,13 +97,8 @@ class Builder:
             for n in self.nodes
         ]
         shape = [self.width]
-        graph = helper.make_graph(
-            self.nodes, "g",
-            [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-            outputs, self.constants,
-        )
-        return helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8
+        return make_model(
+            self.nodes, {"x": shape}, outputs, self.constants, opset=18
         )
 
 

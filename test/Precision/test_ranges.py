@@ -13,11 +13,12 @@ import functools
 import ml_dtypes
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
 from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
-from support import DTYPES, ELEMENT_TYPE, UNIT_ROUNDOFF, run_mp_opt, scratch_dir
+import onnx_models
+from onnx_models import make_model, parse, rewritten
+from support import DTYPES, ELEMENT_TYPE, UNIT_ROUNDOFF, run_mp_opt
 
 NUMPY = {"bf16": ml_dtypes.bfloat16, "fp16": np.float16}
 W = "0.126,-0.132,0.64,0.105,-0.536,0.362,1.304,0.947,-0.704,-1.265,-0.623,0.041,-2.325,-0.219,-1.246,-0.732"
@@ -41,11 +42,11 @@ class Case:
     size: float = 1.0
 
     def model(self):
-        return onnx.parser.parse_model(
-            '<ir_version: 8, opset_import: ["" : 17]>\n'
+        return parse(
             f"g ({self.inputs}) => (float[4,4] y)\n"
             f"<float[4,4] w = {{{W}}}, {self.constants}>\n"
-            f"{{ a = MatMul (x, w) {self.body} }}"
+            f"{{ a = MatMul (x, w) {self.body} }}",
+            opset=17, ir=8,
         )
 
     def feed(self):
@@ -170,25 +171,16 @@ def passes(dtype, allow):
 @functools.lru_cache(maxsize=None)
 def convert(name, dtype, *, analyses=True, emulate=False):
     case = CASES[name]
-    folder = scratch_dir(name)
-    source, output = folder / "source.onnx", folder / "mixed.onnx"
-    onnx.save(case.model(), source)
     flags = passes(dtype, case.allow)
     if analyses:
         flags = [f"--mixed-{dtype}", f"--allow={case.allow}"]
     if emulate:
         flags.append("--emulate" if analyses else "--mp-emulate")
-    run_mp_opt(source, *flags, "-o", output)
-    return onnx.load(output)
+    return rewritten(case.model(), *flags)
 
 
 def run_ort(model, feed):
-    options = ort.SessionOptions()
-    options.graph_optimization_level = (
-        ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    )
-    session = ort.InferenceSession(model.SerializeToString(), options)
-    return session.run(None, feed)[0]
+    return onnx_models.run_ort(model, feed, optimize=False)[0]
 
 
 def run_reference(model, feed):
@@ -229,12 +221,9 @@ def test_numbers(name, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CASES)
-def test_twice_is_once(name, dtype, tmp_path):
-    once, twice = tmp_path / "once.onnx", tmp_path / "twice.onnx"
-    onnx.save(convert(name, dtype), once)
-    allow = f"--allow={CASES[name].allow}"
-    run_mp_opt(once, f"--mixed-{dtype}", allow, "-o", twice)
-    assert onnx.load(once) == onnx.load(twice)
+def test_twice_is_once(name, dtype):
+    once, allow = convert(name, dtype), f"--allow={CASES[name].allow}"
+    assert rewritten(once, f"--mixed-{dtype}", allow) == once
 
 
 @pytest.mark.parametrize(
@@ -277,21 +266,13 @@ SPECIALS = np.array(
 def special_model(values):
     """x @ w + k, with `values` as k, repeated until they are stored apart."""
     width = 8 * 64
-    graph = onnx.helper.make_graph(
+    return make_model(
         [
             onnx.helper.make_node("MatMul", ["x", "w"], ["a"]),
             onnx.helper.make_node("Add", ["a", "k"], ["y"]),
         ],
-        "g",
-        [onnx.helper.make_tensor_value_info("x", 1, [4, 4])],
-        [onnx.helper.make_tensor_value_info("y", 1, [4, width])],
-        [
-            numpy_helper.from_array(np.ones((4, width), np.float32), "w"),
-            numpy_helper.from_array(np.resize(values, width), "k"),
-        ],
-    )
-    return onnx.helper.make_model(
-        graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8
+        {"x": [4, 4]}, {"y": [4, width]},
+        {"w": np.ones((4, width), np.float32), "k": np.resize(values, width)}
     )
 
 
@@ -335,19 +316,13 @@ def test_big_mask_is_clamped_while_written(dtype, stays_f32, tmp_path):
     mask = np.triu(np.full((size, size), np.float32(LOWEST)), 1)
     mask[3] = np.float32(LOWEST)
     mask[5, 9] = -np.inf
-    graph = onnx.helper.make_graph(
+    source = make_model(
         [
             onnx.helper.make_node("MatMul", ["x", "x"], ["a"]),
             onnx.helper.make_node("Add", ["a", "k"], ["b"]),
             onnx.helper.make_node("Softmax", ["b"], ["y"]),
         ],
-        "g",
-        [onnx.helper.make_tensor_value_info("x", 1, [size, size])],
-        [onnx.helper.make_tensor_value_info("y", 1, [size, size])],
-        [numpy_helper.from_array(mask, "k")],
-    )
-    source = onnx.helper.make_model(
-        graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8
+        {"x": [size, size]}, {"y": [size, size]}, {"k": mask}
     )
     paths = [tmp_path / f"{i}.onnx" for i in range(4)]
     onnx.save(source, paths[0])

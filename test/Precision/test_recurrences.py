@@ -18,97 +18,72 @@ READERS = ["output", "product", "both"]
 # the product's result.
 GROWTH = 4
 
-# Bodies: from the states and an element to the next states, in nodes (b is a
-# Graph) and in numbers. The first state is the result.
+F = np.float64
 
 
-def total(b, s, e):
-    return [b.add("Add", s, e)]
+def single(number):
+    """A number as nodes have it."""
+    return F(np.float32(number))
 
 
-def countdown(b, s, e):
-    return [b.add("Sub", s, e)]
+def kahan(s, c, e):
+    y = e - c
+    t = s + y
+    return [t, t - s - y]
 
 
-def decayed(b, s, e, factor):
-    return [b.add("Add", b.add("Mul", s, b.constant(factor)), e)]
+def coupled(s, v, e):
+    """A place and a velocity, each made of the other."""
+    velocity = v + single(1e-3) * (e - s)
+    return [s + single(1e-3) * velocity, velocity]
 
 
-def peak(b, s, e):
-    return [b.add("Max", b.add("Mul", s, b.constant(0.99)), e)]
-
-
-def average(b, s, e):
-    step = b.add("Mul", b.constant(0.01), b.add("Sub", e, s))
-    return [b.add("Add", s, step)]
-
-
-def kahan(b, s, c, e):
-    y = b.add("Sub", e, c)
-    t = b.add("Add", s, y)
-    return [t, b.add("Sub", b.add("Sub", t, s), y)]
+# Bodies: from the states and an element to the next states, of numbers and of
+# values of a graph. The first state is the result.
+BODIES = {
+    "total": lambda s, e: [s + e],
+    "countdown": lambda s, e: [s - e],
+    "decayed .99": lambda s, e: [s * single(0.99) + e],
+    "decayed .999": lambda s, e: [s * single(0.999) + e],
+    "peak": lambda s, e: [np.maximum(s * single(0.99), e)],
+    "average": lambda s, e: [s + single(0.01) * (e - s)],
+    "kahan": kahan,
+    "moved": lambda s, e: [s + e],
+    "branched": lambda s, e: [s + e],
+    "coupled": coupled,
+    # Two sums that take turns.
+    "swapped": lambda s, r, e: [r + e, s],
+}
 
 
 def moved(b, s, e):
     """Through nodes that move elements or pass them on."""
+    zero = b.constant([0], np.int64)
     flat = b.add("Reshape", b.add("Identity", s), b.constant([-1], np.int64))
-    new = b.add("Add", flat, b.add("Squeeze", b.add("Unsqueeze", e, zero(b)), zero(b)))
+    new = flat + b.add("Squeeze", b.add("Unsqueeze", e, zero), zero)
     return [b.add("Reshape", new, b.constant([WIDTH], np.int64))]
-
-
-def zero(b):
-    return b.constant([0], np.int64)
 
 
 def branched(b, s, e):
     """The sum is that of a branch; the other one is never taken."""
     large = b.add("ReduceMax", e, keepdims=0)
-    condition = b.add("Greater", large, b.constant(-1.0))
     branches = []
     for op in ("Add", "Sub"):
         branch = Graph(prefix=op)
         branch.output(branch.add(op, s, e))
         branches.append(branch.body())
+    condition = b.add("Greater", large, -1.0)
     return [
         b.add("If", condition, then_branch=branches[0], else_branch=branches[1])
     ]
 
 
-def coupled(b, s, v, e):
-    """A place and a velocity, each made of the other."""
-    velocity = b.add("Add", v, b.add("Mul", b.constant(1e-3), b.add("Sub", e, s)))
-    return [b.add("Add", s, b.add("Mul", b.constant(1e-3), velocity)), velocity]
-
-
-def swapped(b, s, r, e):
-    """Two sums that take turns."""
-    return [b.add("Add", r, e), b.add("Identity", s)]
-
-
-F = np.float64
-NUMBERS = {
-    "total": (total, lambda s, e: [s + e]),
-    "countdown": (countdown, lambda s, e: [s - e]),
-    "decayed .99": (
-        lambda b, s, e: decayed(b, s, e, 0.99),
-        lambda s, e: [s * F(np.float32(0.99)) + e],
-    ),
-    "decayed .999": (
-        lambda b, s, e: decayed(b, s, e, 0.999),
-        lambda s, e: [s * F(np.float32(0.999)) + e],
-    ),
-    "peak": (peak, lambda s, e: [np.maximum(s * F(np.float32(0.99)), e)]),
-    "average": (average, lambda s, e: [s + F(np.float32(0.01)) * (e - s)]),
-    "kahan": (kahan, lambda s, c, e: [s + e, c]),
-    "moved": (moved, lambda s, e: [s + e]),
-    "branched": (branched, lambda s, e: [s + e]),
-    "coupled": (
-        coupled,
-        lambda s, v, e: (
-            lambda w: [s + F(np.float32(1e-3)) * w, w]
-        )(v + F(np.float32(1e-3)) * (e - s)),
-    ),
-    "swapped": (swapped, lambda s, r, e: [r + e, s]),
+# Nodes of bodies that have more than arithmetic.
+NODES = {
+    "peak": lambda b, s, e: [b.add("Max", s * 0.99, e)],
+    "moved": moved,
+    "branched": branched,
+    "swapped": lambda b, s, r, e: [r + e, b.add("Identity", s)],
 }
 
 
@@ -156,7 +131,8 @@ def expected_results(compute, count, data):
 
 
 def check(kind, name, reader, dtype):
-    step, compute = NUMBERS[name]
+    compute = BODIES[name]
+    step = NODES.get(name, lambda _, *values: compute(*values))
     graph = Graph()
     data = elements(name, np.random.default_rng(5))
     x, w = graph.input("x", data), graph.constant(np.eye(WIDTH))
@@ -187,7 +163,7 @@ def check(kind, name, reader, dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", LOOPS)
 def test_states(kind, dtype):
-    cases = [(kind, n, r, dtype) for n in NUMBERS for r in READERS]
+    cases = [(kind, n, r, dtype) for n in BODIES for r in READERS]
     found = failures(check, cases)
     assert not found, report(found, cases)
 
@@ -204,11 +180,10 @@ def check_unrolled(factor, where, dtype):
     x, w = graph.input("x", data), graph.constant(np.eye(WIDTH))
     rows = graph.add("MatMul", x, w) if where == "product" else x
     parts = graph.add_all("Split", [rows], 64, axis=0)
-    constant = graph.constant(factor)
     s, exact = parts[0], data[0].astype(np.float64)
     for k in range(1, 64):
-        s = graph.add("Add", graph.add("Mul", s, constant), parts[k])
-        exact = exact * F(np.float32(factor)) + data[k]
+        s = s * factor + parts[k]
+        exact = exact * single(factor) + data[k]
     graph.output(graph.add("MatMul", s, w))
     (got,) = run_mixed(graph, dtype)
     bound = GROWTH * UNIT_ROUNDOFF[dtype] * np.abs(exact).max()

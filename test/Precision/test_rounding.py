@@ -4,10 +4,10 @@ small ones while the pass runs, big ones while the model is written."""
 
 import ml_dtypes
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
-from support import DTYPES, ELEMENT_TYPE, run_mp_opt
+from onnx import helper
+from onnx_models import make_model, rewritten
+from support import DTYPES, ELEMENT_TYPE
 
 DTYPE = {"bf16": ml_dtypes.bfloat16, "fp16": np.float16}
 # The largest finite numbers that do not round to infinity.
@@ -31,28 +31,21 @@ def make_values(dtype, count):
     return values
 
 
-def convert(values, dtype, folder):
-    graph = helper.make_graph(
+def convert(values, dtype):
+    model = make_model(
         [helper.make_node("MatMul", ["x", "w"], ["y"], name="mm")],
-        "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-        [numpy_helper.from_array(values.reshape(1, -1), "w")],
+        {"x": [1, 1]}, {"y": None}, {"w": values.reshape(1, -1)}
     )
-    opsets = [helper.make_opsetid("", 17)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
-    onnx.save(model, folder / "in.onnx")
-    run_mp_opt(folder / "in.onnx", f"--mixed-{dtype}", "-o", folder / "o.onnx")
-    (weight,) = onnx.load(folder / "o.onnx").graph.initializer
+    (weight,) = rewritten(model, f"--mixed-{dtype}").graph.initializer
     assert weight.data_type == ELEMENT_TYPE[dtype]
     return np.frombuffer(weight.raw_data, np.uint16)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("count", [256, 1 << 18], ids=["small", "big"])
-def test_rounding(dtype, count, tmp_path):
+def test_rounding(dtype, count):
     values = make_values(dtype, count)
-    actual = convert(values, dtype, tmp_path)
+    actual = convert(values, dtype)
     with np.errstate(all="ignore"):
         expected = values.astype(DTYPE[dtype]).view(np.uint16)
     isnan = np.isnan(values)
@@ -62,9 +55,9 @@ def test_rounding(dtype, count, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_every_number_is_kept(dtype, tmp_path):
+def test_every_number_is_kept(dtype):
     """What is a 16-bit number already stays that number."""
     numbers = np.arange(1 << 16, dtype=np.uint16).view(DTYPE[dtype])
-    actual = convert(numbers.astype(np.float32), dtype, tmp_path)
+    actual = convert(numbers.astype(np.float32), dtype)
     isnan = np.isnan(numbers.astype(np.float32))
     assert (actual[~isnan] == numbers.view(np.uint16)[~isnan]).all()

@@ -13,7 +13,8 @@ import numpy as np
 import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
-from support import UNIT_ROUNDOFF, relative_rms, run_mp_opt
+from onnx_models import rewritten
+from support import UNIT_ROUNDOFF, relative_rms
 
 MODELS = pathlib.Path(__file__).parents[1] / "models" / "safety"
 # The roundings: a contraction's operands, its result, and a product after it.
@@ -51,17 +52,9 @@ def make_feed(model):
 
 
 @pytest.mark.parametrize("name,dtype,flags", CASES)
-def test_safety(name, dtype, flags, tmp_path):
+def test_safety(name, dtype, flags):
     source = onnx.parser.parse_model((MODELS / f"{name}.onnxtxt").read_text())
-    onnx.save(source, tmp_path / "source.onnx")
-    run_mp_opt(
-        tmp_path / "source.onnx",
-        f"--mixed-{dtype}",
-        *flags,
-        "-o",
-        tmp_path / "mixed.onnx",
-    )
-    mixed = onnx.load(tmp_path / "mixed.onnx")
+    mixed = rewritten(source, f"--mixed-{dtype}", *flags)
     onnx.checker.check_model(mixed, full_check=True)
     # The models of sums of ones consist of a reduction only.
     assert "ones" in name or mixed != source, "nothing runs in 16 bit"

@@ -13,6 +13,7 @@ import onnx
 import pytest
 
 import schema_types
+from onnx_models import rewritten
 from support import (
     DTYPES,
     MIN_COSINE,
@@ -24,8 +25,6 @@ from support import (
     relative_rms,
     rms,
     rounding_depth,
-    run_mp_opt,
-    scratch_dir,
     staged,
     training_models,
 )
@@ -100,11 +99,8 @@ def gradient_runs(name, dtype):
     of the mixed run are therefore given to the other two graphs.
     """
     source = with_gradient_seed(load_source(name), GRADIENT_SCALE[dtype])
-    folder = scratch_dir(name)
-    onnx.save(source, folder / "scaled.onnx")
     flags = [f"--mixed-{dtype}", "--emulate", "--loss-scale=none"]
-    run_mp_opt(folder / "scaled.onnx", *flags, "-o", folder / "mixed.onnx")
-    mixed = onnx.load(folder / "mixed.onnx")
+    mixed = rewritten(source, *flags)
     wanted = list(reference(name)["out"])
     masks = relu_masks(mixed)
     assert masks.keys() == relu_masks(source).keys()

@@ -12,8 +12,8 @@ import re
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
+from onnx_models import parse, run_ort
 from support import run_mp_opt
 
 MODELS = pathlib.Path(__file__).resolve().parents[1] / "models"
@@ -56,27 +56,21 @@ HEALTHY = {
 
 def write_model(body, path):
     weights = ",".join(str(number) for number in np.linspace(-1, 1, 16))
-    model = onnx.parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 17]>\n'
+    model = parse(
         "g (float[4,4] x, float[4,4] z) => (float r)\n"
         f"<float[4,4] w = {{{weights}}}, float[4] ones = {{1,1,1,1}},"
         " float one = {1}, float two = {2}, int64[1] last = {-1},"
         " int64[2] repeats = {1,32}>\n"
-        f"{{ {body} }}"
+        f"{{ {body} }}",
+        opset=17, ir=8,
     )
     model.graph.output[0].type.tensor_type.ClearField("shape")
     onnx.save(model, path)
 
 
 def run(path):
-    options = ort.SessionOptions()
-    options.log_severity_level = 3
-    session = ort.InferenceSession(path, options)
-    feed = {
-        value.name: np.full((4, 4), 3e3, np.float32)
-        for value in session.get_inputs()
-    }
-    return session.run(None, feed)[0]
+    feeds = dict.fromkeys("xz", np.full((4, 4), 3e3, np.float32))
+    return run_ort(path, feeds)[0]
 
 
 @pytest.mark.parametrize("name", RISKY)

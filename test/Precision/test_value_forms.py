@@ -5,12 +5,13 @@ Each model has one output, `y`. It is within 4 u of the fp32 model, relative to
 the spread of its values; integers are equal.
 """
 
+import re
+
 import numpy as np
-import onnx
 import pytest
-from graphs import describe, run
-from onnx import numpy_helper
-from support import DTYPES, UNIT_ROUNDOFF, run_mp_opt
+from graphs import run
+from onnx_models import describe, inputs_of, parse, rewritten
+from support import DTYPES, UNIT_ROUNDOFF
 
 GROWTH = 4
 RNG = np.random.default_rng(12)
@@ -179,16 +180,10 @@ FORMS = {
 
 
 def build(body, feed):
-    model = onnx.parser.parse_model(
-        f'<ir_version: 8, opset_import: ["" : 17]> g () => () {{ {body} }}'
-    )
-    for name, data in feed.items():
-        model.graph.input.append(describe(name, data.dtype, data.shape))
-    words = set(body.replace(",", " ").replace("(", " ").replace(")", " ").split())
-    for name, data in CONSTANTS.items():
-        if name in words:
-            tensor = numpy_helper.from_array(np.asarray(data), name)
-            model.graph.initializer.append(tensor)
+    words = set(re.findall(r"\w+", body))
+    known = {n: v for n, v in CONSTANTS.items() if n in words}
+    model = parse(f"g () => () {{ {body} }}", 17, 8, **known)
+    model.graph.input.extend(inputs_of(feed))
     whole = any(op in body for op in ("Cast <to = 7>", "ArgM", "TopK"))
     kind = np.int64 if whole else np.float32
     model.graph.output.append(describe("y", kind, None))
@@ -197,12 +192,11 @@ def build(body, feed):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", FORMS)
-def test_form(name, dtype, tmp_path):
+def test_form(name, dtype):
     body, feed = FORMS[name]
-    source, mixed = tmp_path / "source.onnx", tmp_path / "mixed.onnx"
-    onnx.save(build(body, feed), source)
-    run_mp_opt(source, f"--mixed-{dtype}", "--emulate", "-o", mixed)
-    (want,), (got,) = run(str(source), feed), run(str(mixed), feed)
+    model = build(body, feed)
+    mixed = rewritten(model, f"--mixed-{dtype}", "--emulate")
+    (want,), (got,) = run(model, feed), run(mixed, feed)
     if want.dtype == np.int64:
         assert (got == want).all()
         return

@@ -94,28 +94,38 @@ class ProjectRules(unittest.TestCase):
             code, output, _ = run(rule, {})
             self.assertEqual(code, 0, output)
 
-    def test_lib_includes_pass(self):
-        for header in (
-            "Precision/Passes.h",
-            "Precision/Passes.h.inc",
-            "InitAllPasses.h",
-            "passes/Precision/Passes.h",
-            "../../passes/Precision/Passes.h",
+    def test_dependencies(self):
+        """A file, a line that it must not have, and the message."""
+        schema = "lib/Schema/Schema.cpp"
+        classify = "passes/Precision/Classify.cpp"
+        of_passes, of_tools = "belongs to passes/", "belongs to tools/"
+        option, own = "belong to tools/", "static llvm::cl::opt<bool> x;"
+        onnx, border = "#include <onnx/onnx_pb.h>", "only lib/"
+        later = "belongs to Target/ONNX, which stands behind"
+        policy = "lib/Precision/Policy.cpp"
+        above = "../../passes/Precision/Passes.h"
+        for name, line, expected in (
+            (policy, '#include "Precision/Passes.h"', of_passes),
+            (policy, '#include "Precision/Passes.h.inc"', of_passes),
+            (policy, '#include "InitAllPasses.h"', of_passes),
+            (policy, '#include "passes/Precision/Passes.h"', of_passes),
+            (policy, f'#include "{above}"', of_passes),
+            (schema, '#include "../Target/ONNX/Conversion.h"', later),
+            (schema, '#include "Driver.h"', of_tools),
+            ("include/mp-opt/Schema/Schema.h", '#include "InitAllPasses.h"',
+             of_passes),
+            (classify, '#include "Driver.h"', of_tools),
+            (classify, '#include "../../tools/mp-opt/Driver.h"', of_tools),
+            ("lib/Dialect/ONNX/ONNXOps.cpp", onnx, border),
+            ("lib/Target/Other.cpp", onnx, border),
+            ("include/mp-opt/Schema/Schema.h", onnx, border),
+            (classify, onnx, border),
+            ("tools/mp-opt/main.cpp", onnx, border),
+            (schema, own, option),
+            (classify, own, option),
         ):
-            self.assert_found(
-                "dependencies",
-                "lib/Precision/Policy.cpp",
-                f'#include "{header}"\n',
-                "belongs to passes/",
-            )
-
-    def test_lib_includes_later_folder(self):
-        self.assert_found(
-            "dependencies",
-            "lib/Schema/Schema.cpp",
-            '#include "../Target/ONNX/Conversion.h"\n',
-            "belongs to Target/ONNX, which stands behind",
-        )
+            with self.subTest(name=name, line=line):
+                self.assert_found("dependencies", name, line + "\n", expected)
 
     def test_passes_stand_below_api(self):
         below = {"include/mp-opt/API/Model/Model.h": SPDX}
@@ -278,52 +288,6 @@ class ProjectRules(unittest.TestCase):
             code, output, _ = run("dependencies", {**host, name: text})
             self.assertEqual(code, 1, output)
             self.assertIn("belongs to Codegen/Host", output)
-
-    def test_lib_includes_tool(self):
-        self.assert_found(
-            "dependencies",
-            "lib/Schema/Schema.cpp",
-            '#include "Driver.h"\n',
-            "belongs to tools/",
-        )
-
-    def test_public_header_includes_pass(self):
-        self.assert_found(
-            "dependencies",
-            "include/mp-opt/Schema/Schema.h",
-            '#include "InitAllPasses.h"\n',
-            "belongs to passes/",
-        )
-
-    def test_pass_includes_tool(self):
-        for header in ("Driver.h", "../../tools/mp-opt/Driver.h"):
-            self.assert_found(
-                "dependencies",
-                "passes/Precision/Classify.cpp",
-                f'#include "{header}"\n',
-                "belongs to tools/",
-            )
-
-    def test_onnx_outside_of_its_border(self):
-        for name in (
-            "lib/Dialect/ONNX/ONNXOps.cpp",
-            "lib/Target/Other.cpp",
-            "include/mp-opt/Schema/Schema.h",
-            "passes/Precision/Classify.cpp",
-            "tools/mp-opt/main.cpp",
-        ):
-            self.assert_found(
-                "dependencies", name, "#include <onnx/onnx_pb.h>\n", "only lib/"
-            )
-
-    def test_option_outside_of_tools(self):
-        for name in ("lib/Schema/Schema.cpp", "passes/Precision/Classify.cpp"):
-            self.assert_found(
-                "dependencies",
-                name,
-                "static llvm::cl::opt<bool> x;\n",
-                "belong to tools/",
-            )
 
     def test_option_in_a_comment(self):
         code, output, _ = run(

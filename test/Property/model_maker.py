@@ -194,6 +194,9 @@ class Maker:
         tensor = numpy_helper.from_array(array)
         return self.node("Constant", [], result, value=tensor)
 
+    def integers(self, values):
+        return self.constant(np.array(values, np.int64))
+
     # Choice --------------------------------------------------------------
 
     def visible(self, dtype=FLOAT, kind="tensor", accept=None):

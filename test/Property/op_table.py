@@ -2,7 +2,8 @@
 """What a random model is made of: one function adds one construct.
 
 A function takes a GraphMaker and gives up by returning when nothing visible
-suits it. `@op(weight, first_opset)` puts it into the table.
+suits it. `@op(weight, first_opset, of)` puts it into the table; `of` picks an
+operand that it takes, too: without one it is not called.
 """
 
 import numpy as np
@@ -14,16 +15,25 @@ from model_maker import (
     FLOAT,
     FLOAT16,
     INT64,
+    Function,
+    GraphMaker,
+    Scope,
+    Value,
 )
-from onnx import TensorProto, helper
+from onnx import helper
 
 TABLE = []
 MAX_ELEMENTS = 400
 
 
-def op(weight, first_opset=11):
+def op(weight, first_opset=11, of=None):
     def register(function):
-        TABLE.append((weight, first_opset, function))
+        def add(g):
+            operand = of(g)
+            if operand is not None:
+                function(g, operand)
+
+        TABLE.append((weight, first_opset, add if of else function))
         return function
 
     return register
@@ -33,8 +43,23 @@ def elements(shape):
     return int(np.prod(shape, dtype=np.int64))
 
 
-def matrix(g, *ranks):
-    return g.pick(accept=lambda v: len(v.shape) in (ranks or (2, 3, 4)))
+def some(g):
+    return g.pick()
+
+
+def some_sequence(g):
+    return g.pick(kind="sequence")
+
+
+def such(accept):
+    return lambda g: g.pick(accept=accept)
+
+
+def matrix_of(*ranks):
+    return such(lambda v: len(v.shape) in ranks)
+
+
+matrix = matrix_of(2, 3, 4)
 
 
 def small(value, factor=1):
@@ -44,6 +69,13 @@ def small(value, factor=1):
 def some_index(g):
     """Integers that are 0 or 1."""
     return g.pick(INT64, accept=lambda v: v.size <= 1 and v.name[0] == "i")
+
+
+def over_axis(g, first_opset, name, x, axis, result, **attributes):
+    """Axes are an operand from that opset on, and an attribute before."""
+    if g.opset >= first_opset:
+        return g.node(name, [x, g.integers([axis])], result, **attributes)
+    return g.node(name, [x], result, axes=[axis], **attributes)
 
 
 # Contractions ----------------------------------------------------------------
@@ -69,11 +101,8 @@ def linear_weight(g, rows, columns):
     return weight
 
 
-@op(9)
-def matmul(g):
-    x = matrix(g)
-    if x is None:
-        return
+@op(9, of=matrix)
+def matmul(g, x):
     x = g.tame(x)
     columns = g.rng.choice([2, 4, 6, x.shape[-1]])
     weight = linear_weight(g, x.shape[-1], columns)
@@ -81,11 +110,8 @@ def matmul(g):
     g.node("MatMul", [x, weight], [(FLOAT, shape, x.size * 1.5)])
 
 
-@op(3)
-def gemm(g):
-    x = matrix(g, 2)
-    if x is None:
-        return
+@op(3, of=matrix_of(2))
+def gemm(g, x):
     x = g.tame(x)
     rows, columns = x.shape[1], g.rng.choice([2, 4])
     transposed = g.chance(0.5)
@@ -98,11 +124,8 @@ def gemm(g):
     g.node("Gemm", inputs, [result], transB=int(transposed))
 
 
-@op(4)
-def conv(g):
-    x = matrix(g, 4)
-    if x is None:
-        return
+@op(4, of=matrix_of(4))
+def conv(g, x):
     x = g.tame(x)
     kernel = g.rng.choice([1, 3])
     channels = g.rng.choice([2, 4])
@@ -115,30 +138,23 @@ def conv(g):
     g.node("Conv", inputs, [result], pads=[kernel // 2] * 4)
 
 
-@op(1)
-def conv_transpose(g):
-    x = matrix(g, 4)
-    if x is None:
-        return
+@op(1, of=matrix_of(4))
+def conv_transpose(g, x):
     weight = g.weight(g.array((x.shape[1], 2, 1, 1)))
     shape = (x.shape[0], 2, *x.shape[2:])
     g.node("ConvTranspose", [x, weight], [(FLOAT, shape, x.size * 2)])
 
 
-@op(1, 12)
-def einsum(g):
-    x = matrix(g, 2)
-    if x is None:
-        return
+@op(1, 12, of=matrix_of(2))
+def einsum(g, x):
     weight = linear_weight(g, x.shape[1], 4)
     result = (FLOAT, (x.shape[0], 4), x.size * 1.5)
     g.node("Einsum", [x, weight], [result], equation="ij,jk->ik")
 
 
-@op(1)
-def recurrent(g):
-    x = matrix(g, 3)
-    if x is None or not all(x.shape):
+@op(1, of=matrix_of(3))
+def recurrent(g, x):
+    if not all(x.shape):
         return
     hidden, (steps, batch, width) = 2, x.shape
     weights = [g.weight(g.array((1, 4 * hidden, n))) for n in (width, hidden)]
@@ -156,21 +172,15 @@ SAFE_UNARY = ["Relu", "Tanh", "Sigmoid", "Neg", "Abs", "Identity", "Erf"]
 SAFE_UNARY += ["Elu", "LeakyRelu", "HardSigmoid", "Selu", "Softsign", "Sin"]
 
 
-@op(10)
-def unary(g):
-    x = g.pick()
-    if x is None:
-        return
+@op(10, of=some)
+def unary(g, x):
     name = g.rng.choice(SAFE_UNARY)
     bounded = {"Tanh", "Sigmoid", "Erf", "HardSigmoid", "Softsign", "Sin"}
     g.unary(name, x, 1.0 if name in bounded else x.size)
 
 
-@op(2)
-def steep(g):
-    x = g.pick()
-    if x is None:
-        return
+@op(2, of=some)
+def steep(g, x):
     x = g.tame(x, 2.0)
     name = g.rng.choice(["Exp", "Softplus", "Sqrt", "Log", "Reciprocal"])
     if name in ("Sqrt", "Log", "Reciprocal"):
@@ -180,12 +190,9 @@ def steep(g):
     g.unary(name, x, 8.0 if name == "Exp" else 3.0)
 
 
-@op(2)
-def step(g):
+@op(2, of=some)
+def step(g, x):
     """What is not continuous."""
-    x = g.pick()
-    if x is None:
-        return
     g.is_numeric = False
     name = g.rng.choice(["Floor", "Ceil", "Round", "Sign", "ArgMax", "Random"])
     if name == "ArgMax":
@@ -200,11 +207,8 @@ def step(g):
         g.unary(name, x, x.size + 1)
 
 
-@op(9)
-def binary(g):
-    x = g.pick()
-    if x is None:
-        return
+@op(9, of=some)
+def binary(g, x):
     y = g.pick(accept=lambda v: v.shape == x.shape)
     if g.chance(0.4):
         shape = g.rng.choice([(), x.shape[-1:], x.shape])
@@ -217,11 +221,8 @@ def binary(g):
     g.node(name, operands, [(FLOAT, x.shape, size)])
 
 
-@op(2)
-def divide(g):
-    x = g.pick()
-    if x is None:
-        return
+@op(2, of=some)
+def divide(g, x):
     name = g.rng.choice(["Div", "Pow"])
     if name == "Pow":
         x = g.tame(x, 3.0)
@@ -231,12 +232,9 @@ def divide(g):
     g.node(name, [x, y], [(FLOAT, x.shape, x.size**2 + 1)])
 
 
-@op(2)
-def wide(g):
+@op(2, of=some)
+def wide(g, x):
     """There and back by a constant that fp16 does not have."""
-    x = g.pick()
-    if x is None:
-        return
     x = g.tame(x)
     factor = np.float32(g.rng.choice([1e5, -1e5, 1e-9]))
     there = g.node("Mul", [x, g.constant(factor)], [(FLOAT, x.shape, 1e9)])
@@ -244,22 +242,16 @@ def wide(g):
     g.node("Div", [there, g.constant(factor)], [(FLOAT, x.shape, x.size)])
 
 
-@op(2)
-def clip(g):
-    x = g.pick()
-    if x is None:
-        return
+@op(2, of=some)
+def clip(g, x):
     low = g.constant(np.float32(-1)) if g.chance(0.5) else ""
     high = g.constant(np.float32(0.75)) if g.chance(0.7) else ""
     inputs = [x, low, high] if high else [x, low] if low else [x]
     g.node("Clip", inputs, [(FLOAT, x.shape, x.size)])
 
 
-@op(2)
-def choose(g):
-    x = g.pick()
-    if x is None:
-        return
+@op(2, of=some)
+def choose(g, x):
     y = g.of_shape(x)
     condition = g.pick(BOOL, accept=lambda v: v.shape in ((), x.shape))
     if condition is None or y is None:
@@ -277,11 +269,8 @@ def choose(g):
     g.node("Where", [condition, x, y], [result])
 
 
-@op(2)
-def compare(g):
-    x = g.pick()
-    if x is None:
-        return
+@op(2, of=some)
+def compare(g, x):
     g.is_numeric = False
     y = g.of_shape(x)
     name = g.rng.choice(["Greater", "Less"])
@@ -291,11 +280,8 @@ def compare(g):
             g.unary("Not", flag)
 
 
-@op(2)
-def dropout(g):
-    x = g.pick()
-    if x is None:
-        return
+@op(2, of=some)
+def dropout(g, x):
     inputs = [x]
     if g.opset >= 12 and g.chance(0.5):
         inputs.append(g.constant(np.float32(0.3)))
@@ -308,39 +294,28 @@ def dropout(g):
 # Reductions and normalizations -----------------------------------------------
 
 
-@op(4)
-def reduce(g):
-    x = g.pick(accept=lambda v: len(v.shape) > 1)
-    if x is None:
-        return
+@op(4, of=such(lambda v: len(v.shape) > 1))
+def reduce(g, x):
     name = g.rng.choice(["ReduceMean", "ReduceSum", "ReduceMax", "ReduceL2"])
     axis, keep = g.rng.randrange(1, len(x.shape)), g.rng.randrange(2)
     shape = list(x.shape)
     size = x.size * (shape[axis] if name in ("ReduceSum", "ReduceL2") else 1)
     shape[axis : axis + 1] = [1] * keep
     result = [(FLOAT, tuple(shape), size)]
-    if g.opset >= (13 if name == "ReduceSum" else 18):
-        axes = g.constant(np.array([axis], np.int64))
-        g.node(name, [x, axes], result, keepdims=keep)
-    else:
-        g.node(name, [x], result, axes=[axis], keepdims=keep)
+    first = 13 if name == "ReduceSum" else 18
+    over_axis(g, first, name, x, axis, result, keepdims=keep)
 
 
-@op(3)
-def softmax(g):
-    x = matrix(g)
-    if x is not None:
-        name = g.rng.choice(["Softmax", "Softmax", "LogSoftmax", "Hardmax"])
-        g.is_numeric &= name != "Hardmax"
-        size = x.size * 2 + 2 if name == "LogSoftmax" else 1.0
-        g.unary(name, x, size, axis=len(x.shape) - 1)
+@op(3, of=matrix)
+def softmax(g, x):
+    name = g.rng.choice(["Softmax", "Softmax", "LogSoftmax", "Hardmax"])
+    g.is_numeric &= name != "Hardmax"
+    size = x.size * 2 + 2 if name == "LogSoftmax" else 1.0
+    g.unary(name, x, size, axis=len(x.shape) - 1)
 
 
-@op(2, 17)
-def layer_normalization(g):
-    x = matrix(g)
-    if x is None:
-        return
+@op(2, 17, of=matrix)
+def layer_normalization(g, x):
     if elements(x.shape[-1:]) < 4:
         return
     x = g.node("Add", [x, ramp(g, x)], [(FLOAT, x.shape, x.size + 2)])
@@ -360,19 +335,15 @@ def ramp(g, x):
     return g.weight(np.linspace(-2, 2, count).astype(np.float32), "k")
 
 
-@op(2)
-def decomposed_normalization(g):
-    x = matrix(g, 2, 3)
-    if x is None or x.shape[-1] < 4:
+@op(2, of=matrix_of(2, 3))
+def decomposed_normalization(g, x):
+    if x.shape[-1] < 4:
         return
     x = g.node("Add", [x, ramp(g, x)], [(FLOAT, x.shape, x.size + 2)])
     reduced = [(FLOAT, (*x.shape[:-1], 1), x.size)]
 
     def mean(value):
-        if g.opset >= 18:
-            axes = g.constant(np.array([-1], np.int64))
-            return g.node("ReduceMean", [value, axes], reduced)
-        return g.node("ReduceMean", [value], reduced, axes=[-1])
+        return over_axis(g, 18, "ReduceMean", value, -1, reduced)
 
     centered = g.node("Sub", [x, mean(x)], [(FLOAT, x.shape, x.size)])
     two = g.constant(np.float32(2))
@@ -383,11 +354,8 @@ def decomposed_normalization(g):
     g.node("Div", [centered, deviation], [(FLOAT, x.shape, 3.0)])
 
 
-@op(2)
-def batch_normalization(g):
-    x = matrix(g, 2, 4)
-    if x is None:
-        return
+@op(2, of=matrix_of(2, 4))
+def batch_normalization(g, x):
     shape = x.shape[1:2]
     parameters = [g.array(shape), g.array(shape), g.array(shape)]
     parameters.append(np.abs(g.array(shape)) + 0.5)
@@ -396,10 +364,9 @@ def batch_normalization(g):
     g.node("BatchNormalization", inputs, result)
 
 
-@op(2)
-def pool(g):
-    x = matrix(g, 4)
-    if x is None or min(x.shape[2:]) < 2:
+@op(2, of=matrix_of(4))
+def pool(g, x):
+    if min(x.shape[2:]) < 2:
         return
     name = g.rng.choice(["MaxPool", "AveragePool", "GlobalAveragePool"])
     shape = (*x.shape[:2], 1, 1)
@@ -410,21 +377,15 @@ def pool(g):
     g.node(name, [x], [(FLOAT, shape, x.size)], kernel_shape=[2, 2])
 
 
-@op(1)
-def cumsum(g):
-    x = matrix(g, 2)
-    if x is not None:
-        axis = g.constant(np.array(1, np.int64))
-        result = (FLOAT, x.shape, x.size * x.shape[1])
-        g.node("CumSum", [x, axis], [result])
+@op(1, of=matrix_of(2))
+def cumsum(g, x):
+    result = (FLOAT, x.shape, x.size * x.shape[1])
+    g.node("CumSum", [x, g.integers(1)], [result])
 
 
-@op(1)
-def topk(g):
-    x = matrix(g, 2)
-    if x is None:
-        return
-    k = g.constant(np.array([1], np.int64))
+@op(1, of=matrix_of(2))
+def topk(g, x):
+    k = g.integers([1])
     shape = (x.shape[0], 1)
     results = [(FLOAT, shape, x.size), (INT64, shape, 1)]
     _, indices = g.node("TopK", [x, k], results, axis=1)
@@ -438,11 +399,8 @@ def topk(g):
 # Data movement ---------------------------------------------------------------
 
 
-@op(4)
-def transpose(g):
-    x = matrix(g)
-    if x is None:
-        return
+@op(4, of=matrix)
+def transpose(g, x):
     perm = list(range(len(x.shape)))
     if not (g.is_dynamic and g.depth) or g.chance(0.5):
         perm[-2:] = perm[-1], perm[-2]
@@ -450,12 +408,9 @@ def transpose(g):
     g.node("Transpose", [x], [(x.dtype, shape, x.size)], perm=perm)
 
 
-@op(3)
-def reshape(g):
-    x = matrix(g)
-    if x is None:
-        return
-    shape = g.constant(np.array([0, -1], np.int64))
+@op(3, of=matrix)
+def reshape(g, x):
+    shape = g.integers([0, -1])
     result = (x.shape[0], elements(x.shape[1:]))
     name = g.rng.choice(["Reshape", "Flatten"])
     if name == "Flatten":
@@ -464,29 +419,21 @@ def reshape(g):
         g.node("Reshape", [x, shape], [(x.dtype, result, x.size)])
 
 
-@op(3)
-def unsqueeze(g):
-    x = g.pick(accept=lambda v: len(v.shape) in (1, 2, 3))
-    if x is None:
-        return
+@op(3, of=such(lambda v: len(v.shape) in (1, 2, 3)))
+def unsqueeze(g, x):
     axis = g.rng.randrange(len(x.shape) + 1)
     shape = list(x.shape)
     shape.insert(axis, 1)
     for name, size in (("Unsqueeze", tuple(shape)), ("Squeeze", x.shape)):
         result = [(x.dtype, size, x.size)]
-        if g.opset >= 13:
-            axes = g.constant(np.array([axis], np.int64))
-            x = g.node(name, [x, axes], result)
-        else:
-            x = g.node(name, [x], result, axes=[axis])
+        x = over_axis(g, 13, name, x, axis, result)
         if g.chance(0.7):
             return
 
 
-@op(3)
-def concat(g):
-    x = matrix(g)
-    if x is None or not small(x, 2):
+@op(3, of=matrix)
+def concat(g, x):
+    if not small(x, 2):
         return
     y = g.of_shape(x)
     if y is None:
@@ -496,62 +443,51 @@ def concat(g):
     g.node("Concat", [x, y], [(x.dtype, shape, size)], axis=len(shape) - 1)
 
 
-@op(2)
-def split(g):
-    x = g.pick(accept=lambda v: len(v.shape) > 1 and v.shape[-1] % 2 == 0)
-    if x is None:
-        return
+@op(2, of=such(lambda v: len(v.shape) > 1 and v.shape[-1] % 2 == 0))
+def split(g, x):
     half = x.shape[-1] // 2
     result = (x.dtype, (*x.shape[:-1], half), x.size)
     axis = len(x.shape) - 1
     if g.opset >= 13:
-        sizes = g.constant(np.array([half, half], np.int64))
+        sizes = g.integers([half, half])
         g.node("Split", [x, sizes], [result, result], axis=axis)
     else:
         both = [result, result]
         g.node("Split", [x], both, axis=axis, split=[half, half])
 
 
-@op(2)
-def slice_(g):
-    x = g.pick(accept=lambda v: len(v.shape) > 1 and v.shape[-1] > 1)
-    if x is None:
-        return
-    one = [g.constant(np.array([n], np.int64)) for n in (1, 9999, -1)]
+@op(2, of=such(lambda v: len(v.shape) > 1 and v.shape[-1] > 1))
+def slice_(g, x):
+    one = [g.integers([n]) for n in (1, 9999, -1)]
     shape = (*x.shape[:-1], x.shape[-1] - 1)
     g.node("Slice", [x, *one], [(x.dtype, shape, x.size)])
 
 
-@op(2)
-def gather(g):
-    x = g.pick(accept=lambda v: len(v.shape) > 1 and v.shape[-1] > 1)
-    if x is None:
-        return
+@op(2, of=such(lambda v: len(v.shape) > 1 and v.shape[-1] > 1))
+def gather(g, x):
     index = some_index(g)
     if index is None:
-        index = g.constant(np.array([1, 0], np.int64))
+        index = g.integers([1, 0])
     axis = len(x.shape) - 1
     shape = (*x.shape[:-1], *index.shape)
     g.node("Gather", [x, index], [(x.dtype, shape, x.size)], axis=axis)
 
 
-@op(1)
-def embedding(g):
+@op(1, of=some_index)
+def embedding(g, index):
     """Rows of a table by integers of the model."""
-    index = some_index(g)
-    if index is not None:
-        table = g.weight(g.array((3, 4)))
-        g.node("Gather", [table, index], [(FLOAT, (*index.shape, 4), 1.0)])
+    table = g.weight(g.array((3, 4)))
+    g.node("Gather", [table, index], [(FLOAT, (*index.shape, 4), 1.0)])
 
 
 @op(2)
 def expand(g):
     x = g.pick(accept=lambda v: 1 in v.shape and len(v.shape) > 1)
     if x is None:
-        x = matrix(g, 2)
+        x = matrix_of(2)(g)
         if x is None or not small(x, 2):
             return
-        repeats = g.constant(np.array([1, 2], np.int64))
+        repeats = g.integers([1, 2])
         shape = (x.shape[0], 2 * x.shape[1])
         g.node("Tile", [x, repeats], [(x.dtype, shape, x.size)])
         return
@@ -560,16 +496,13 @@ def expand(g):
     target[axis] = 2
     shape = list(x.shape)
     shape[axis] = 2
-    size = g.constant(np.array(target, np.int64))
+    size = g.integers(target)
     g.node("Expand", [x, size], [(x.dtype, tuple(shape), x.size)])
 
 
-@op(1)
-def pad(g):
-    x = matrix(g, 2)
-    if x is None:
-        return
-    pads = g.constant(np.array([0, 1, 0, 0], np.int64))
+@op(1, of=matrix_of(2))
+def pad(g, x):
+    pads = g.integers([0, 1, 0, 0])
     inputs = [x, pads]
     if g.chance(0.5):
         inputs.append(g.constant(np.float32(0.5)))
@@ -577,10 +510,9 @@ def pad(g):
     g.node("Pad", inputs, [(x.dtype, shape, x.size)])
 
 
-@op(2)
-def resize(g):
-    x = matrix(g, 4)
-    if x is None or not small(x, 4):
+@op(2, of=matrix_of(4))
+def resize(g, x):
+    if not small(x, 4):
         return
     shape = (*x.shape[:2], 2 * x.shape[2], 2 * x.shape[3])
     scales = g.constant(np.array([1, 1, 2, 2], np.float32))
@@ -598,12 +530,9 @@ def resize(g):
 # Types -----------------------------------------------------------------------
 
 
-@op(3)
-def user_cast(g):
+@op(3, of=some)
+def user_cast(g, x):
     """The model's own rounding, or an island of float64."""
-    x = g.pick()
-    if x is None:
-        return
     dtypes = [FLOAT16, DOUBLE]
     if g.opset >= 13:
         dtypes.append(BFLOAT16)
@@ -631,15 +560,14 @@ def from_other_type(g):
     g.node("Cast", [x], [(FLOAT, x.shape, x.size)], to=FLOAT)
 
 
-@op(2)
-def shape_arithmetic(g):
+@op(2, of=matrix_of(2, 3))
+def shape_arithmetic(g, x):
     """Half of an axis, computed in float."""
-    x = matrix(g, 2, 3)
-    if x is None or x.shape[-1] < 2 or x.shape[-1] == BATCH:
+    if x.shape[-1] < 2 or x.shape[-1] == BATCH:
         return
     rank = len(x.shape)
     shape = g.node("Shape", [x], [(INT64, (rank,), 999)])
-    last = g.constant(np.array([rank - 1], np.int64))
+    last = g.integers([rank - 1])
     last = g.node("Gather", [shape, last], [(INT64, (1,), 999)])
     count = g.node("Cast", [last], [(FLOAT, (1,), 999)], to=FLOAT)
     half = g.constant(np.float32(0.5))
@@ -649,8 +577,8 @@ def shape_arithmetic(g):
     floats = [v for v in g.scope.values if v.size == 999]
     for value in floats:
         g.scope.values.remove(value)
-    zero = g.constant(np.array([0], np.int64))
-    axis = g.constant(np.array([rank - 1], np.int64))
+    zero = g.integers([0])
+    axis = g.integers([rank - 1])
     # Floor and Ceil agree on even sizes only.
     if x.shape[-1] % 2 == 0:
         result = (x.dtype, (*x.shape[:-1], x.shape[-1] // 2), x.size)
@@ -662,14 +590,14 @@ def source(g):
     """Values out of nothing, or of a shape."""
     kind = g.rng.choice(["ConstantOfShape", "EyeLike", "Range", "OneHot"])
     if kind == "ConstantOfShape":
-        shape = g.constant(np.array([2, 4], np.int64))
+        shape = g.integers([2, 4])
         value = {}
         if g.chance(0.6):
             fill = helper.make_tensor("value", FLOAT, [1], [0.25])
             value = {"value": fill}
         g.node(kind, [shape], [(FLOAT, (2, 4), 1.0)], **value)
     elif kind == "EyeLike":
-        x = matrix(g, 2)
+        x = matrix_of(2)(g)
         # ONNX's checker crashes on an EyeLike of unknown shape.
         if x is not None and not g.has_foreign:
             dtype = {"dtype": FLOAT} if g.chance(0.5) else {}
@@ -681,18 +609,15 @@ def source(g):
         index = some_index(g)
         if index is None or not index.shape:
             return
-        depth = g.constant(np.array(4, np.int64))
+        depth = g.integers(4)
         values = g.constant(np.array([0, 1], np.float32))
         result = (FLOAT, (*index.shape, 4), 1.0)
         g.node(kind, [index, depth, values], [result])
 
 
-@op(1)
-def foreign(g):
+@op(1, of=matrix_of(2))
+def foreign(g, x):
     """Ops of com.microsoft, and of a domain that nobody knows."""
-    x = matrix(g, 2)
-    if x is None:
-        return
     if g.chance(0.5):
         g.domains["com.microsoft"] = 1
         name = g.rng.choice(["FusedMatMul", "Gelu", "BiasGelu", "FastGelu"])
@@ -706,7 +631,7 @@ def foreign(g):
     else:
         g.domains["my.domain"] = 1
         name, domain, shape = "Mystery", "my.domain", x.shape
-        inputs = [x, g.constant(np.array([1], np.int64))]
+        inputs = [x, g.integers([1])]
     g.is_numeric = False
     g.has_foreign = True
     g.node(name, inputs, [(FLOAT, shape, x.size * 2)], domain=domain)
@@ -715,11 +640,8 @@ def foreign(g):
 # Sequences and optionals -----------------------------------------------------
 
 
-@op(2)
-def sequence(g):
-    x = g.pick()
-    if x is None:
-        return
+@op(2, of=some)
+def sequence(g, x):
     result = [(x.dtype, x.shape, x.size)]
     kind = g.rng.choice(["construct", "empty", "split"])
     if kind == "split":
@@ -742,14 +664,11 @@ def sequence(g):
     made.kind = "sequence"
 
 
-@op(3)
-def from_sequence(g):
-    s = g.pick(kind="sequence")
-    if s is None:
-        return
+@op(3, of=some_sequence)
+def from_sequence(g, s):
     kind = g.rng.choice(["at", "length", "concat", "insert"])
     if kind == "at":
-        zero = g.constant(np.array(0, np.int64))
+        zero = g.integers(0)
         g.node("SequenceAt", [s, zero], [(s.dtype, s.shape, s.size)])
     elif kind == "length":
         g.node("SequenceLength", [s], [(INT64, (), 999)])
@@ -763,18 +682,11 @@ def from_sequence(g):
         )
         g.scope.values.remove(all_of)
         reduced = [(FLOAT, s.shape, s.size)]
-        if g.opset >= 18:
-            axes = g.constant(np.array([0], np.int64))
-            g.node("ReduceMean", [all_of, axes], reduced, keepdims=0)
-        else:
-            g.node("ReduceMean", [all_of], reduced, axes=[0], keepdims=0)
+        over_axis(g, 18, "ReduceMean", all_of, 0, reduced, keepdims=0)
 
 
-@op(1, 15)
-def optional(g):
-    x = g.pick()
-    if x is None:
-        return
+@op(1, 15, of=some)
+def optional(g, x):
     result = (x.dtype, x.shape, x.size)
     wrapped = g.node("Optional", [x], [result])
     wrapped.kind = "optional"
@@ -792,13 +704,24 @@ def fill(g, count):
         add_random(g)
 
 
+def room(g):
+    """Not too deep for one more body."""
+    return True if g.depth < 3 else None
+
+
 def state_of(g, value, base="st"):
     """The body's parameter for a state."""
-    from model_maker import Value
-
     size = max(value.size, 2.0)
     name = g.new_name(base)
     return Value(name, value.dtype, value.shape, size, value.kind)
+
+
+def some_values(g):
+    """One or two, and perhaps a sequence, for a node with a body."""
+    values = [g.pick() for _ in range(g.rng.choice([1, 1, 2]))]
+    if g.opset >= 14 and g.chance(0.2):
+        values.append(some_sequence(g))
+    return [v for v in values if v is not None]
 
 
 def next_state(g, state):
@@ -812,14 +735,9 @@ def next_state(g, state):
     return value
 
 
-@op(3)
-def if_(g):
-    if g.depth >= 3:
-        return
-    likes = [g.pick() for _ in range(g.rng.choice([1, 1, 2]))]
-    if g.opset >= 14 and g.chance(0.2):
-        likes.append(g.pick(kind="sequence"))
-    likes = [v for v in likes if v is not None]
+@op(3, of=room)
+def if_(g, _):
+    likes = some_values(g)
     if not likes:
         return
     condition = g.some_bool()
@@ -843,20 +761,13 @@ def if_(g):
         value.kind = like.kind
 
 
-@op(3)
-def loop(g):
-    if g.depth >= 3:
-        return
-    from model_maker import Value
-
-    starts = [g.pick() for _ in range(g.rng.choice([1, 1, 2]))]
-    if g.opset >= 14 and g.chance(0.2):
-        starts.append(g.pick(kind="sequence"))
-    starts = [v for v in starts if v is not None]
+@op(3, of=room)
+def loop(g, _):
+    starts = some_values(g)
     if not starts:
         return
     count = g.rng.choice([1, 2, 3])
-    trips = g.constant(np.array(count, np.int64))
+    trips = g.integers(count)
     step_name, go = g.new_name("it"), g.new_name("go")
     states = [state_of(g, v) for v in starts]
     head = [Value(step_name, INT64, (), 999), Value(go, BOOL, ())]
@@ -880,13 +791,9 @@ def loop(g):
         value.kind = start.kind
 
 
-@op(2)
-def scan(g):
-    if g.depth >= 3:
-        return
-    from model_maker import Value
-
-    x = matrix(g, 2, 3)
+@op(2, of=room)
+def scan(g, _):
+    x = matrix_of(2, 3)(g)
     start = g.pick()
     if x is None or start is None:
         return
@@ -928,8 +835,6 @@ def call(g):
 
 
 def make_function(g, index):
-    from model_maker import Function
-
     name = f"Block{index}"
     form = g.rng.choice(["unary", "linear"])
     inputs = ["p", "q"] if form == "linear" else ["p"]
@@ -941,18 +846,11 @@ def make_function(g, index):
         kind = g.rng.choice(["Tanh", "Relu", "Sigmoid", "add", "leaky", "call"])
         out, more = f"v{number}", [last]
         if kind == "add":
-            nodes.append(
-                helper.make_node("Constant", [], ["one"], value_float=1.0)
-                if g.opset >= 12
-                else helper.make_node(
-                    "Constant",
-                    [],
-                    ["one"],
-                    value=helper.make_tensor("one", FLOAT, [], [1.0]),
-                )
-            )
-            if any(n.output[0] == "one" for n in nodes[:-1]):
-                nodes.pop()
+            value = {"value": helper.make_tensor("one", FLOAT, [], [1.0])}
+            if g.opset >= 12:
+                value = {"value_float": 1.0}
+            if not any(n.output[0] == "one" for n in nodes):
+                nodes.append(helper.make_node("Constant", [], ["one"], **value))
             kind, more, any_type = "Add", [last, "one"], False
         callee = None
         if kind == "call":
@@ -1005,8 +903,6 @@ def fill_model(g):
 
 
 def make_model(seed):
-    from model_maker import GraphMaker, Scope
-
     g = GraphMaker(seed)
     g.has_foreign = False
     g.scopes.append(Scope([]))

@@ -5,6 +5,7 @@ value in two places, views of one, values from outside, constants."""
 import random
 
 import numpy as np
+from onnx_models import make_model
 from onnx import TensorProto, helper, numpy_helper
 
 SHAPES = [(2, 3), (3, 2), (6,), (1, 2, 3), (1, 6), (1,), ()]
@@ -209,9 +210,7 @@ class Maker:
         inputs += [info(n, (), TensorProto.BOOL) for n in "cd"]
         inputs.append(info("n", (), TensorProto.INT64))
         outputs = [info(n, s) for n, s in chosen]
-        graph = helper.make_graph(scope.nodes, "g", inputs, outputs)
-        opset = [helper.make_opsetid("", 17)]
-        return helper.make_model(graph, ir_version=8, opset_imports=opset)
+        return make_model(scope.nodes, inputs, outputs)
 
 
 def make_feeds(seed):

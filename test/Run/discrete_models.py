@@ -4,10 +4,7 @@ their edges: float64 would decide otherwise than fp32."""
 
 import numpy as np
 import onnx
-import onnx.parser
-from onnx import numpy_helper
-
-HEAD = '<ir_version: 9, opset_import: ["" : 20]>\n'
+from onnx_models import parse
 
 
 def normal(seed, *sizes, scale=1.0):
@@ -23,11 +20,7 @@ class Case:
         self.wrong = wrong
 
     def write(self, folder):
-        model = onnx.parser.parse_model(HEAD + self.text)
-        for name, array in self.weights.items():
-            model.graph.initializer.append(
-                numpy_helper.from_array(np.asarray(array), name)
-            )
+        model = parse(self.text, 20, 9, **self.weights)
         onnx.save(model, folder / "m.onnx")
         np.savez(folder / "m.npz", **self.data)
         return folder / "m.onnx", folder / "m.npz"

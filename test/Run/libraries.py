@@ -7,6 +7,7 @@ import sys
 
 import ml_dtypes
 import numpy as np
+import onnx
 import pytest
 
 from runs import run_mp_opt
@@ -117,6 +118,20 @@ class Library:
     def error(self, data, wanted=()):
         code, _ = self.call(data, wanted)
         return code, self.library.mp_last_error().decode()
+
+
+def dims_of(model, arrays):
+    """--dim for the sizes that `arrays` have: what mp-run compiles for."""
+    dims = {}
+    for value in onnx.load(model, load_external_data=False).graph.input:
+        if value.name in arrays:
+            dim = value.type.tensor_type.shape.dim
+            sizes = arrays[value.name].shape
+            dims.update(
+                (d.dim_param, size) for d, size in zip(dim, sizes) if d.dim_param
+            )
+    assert dims
+    return "--dim=" + ",".join(f"{name}={size}" for name, size in dims.items())
 
 
 def emit(model, output, *flags, form="lib"):

@@ -6,13 +6,14 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 
 import numpy as np
+import onnx
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Support"))
+import support  # noqa: E402
 from support import MODELS, MP_OPT, run_mp_opt, scratch_dir  # noqa: E402,F401
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -36,13 +37,8 @@ def command(*arguments):
 
 def attempt(*arguments, timeout=120, **options):
     """Run mp-run, whatever its exit code is."""
-    return subprocess.run(
-        command(*arguments),
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        **options,
-    )
+    options["timeout"] = timeout
+    return support.attempt(*arguments, program=MP_RUN, **options)
 
 
 def mp_run(*arguments, **options):
@@ -55,9 +51,18 @@ def mp_run(*arguments, **options):
 
 def fail(code, *arguments, **options):
     """Its message, which is one line, of a run that ends with `code`."""
-    done = attempt(*arguments, **options)
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stderr
+    return attempt(*arguments, code=code, **options).stderr
+
+
+def compute(model, data, *flags):
+    """The outputs of a model, or of one in a file, by name; so are the data."""
+    folder = scratch_dir("run")
+    if isinstance(model, onnx.ModelProto):
+        onnx.save(model, folder / "model.onnx")
+        model = folder / "model.onnx"
+    np.savez(folder / "in.npz", **data)
+    mp_run("run", model, folder / "in.npz", *flags, "-o", folder / "out.npz")
+    return dict(np.load(folder / "out.npz"))
 
 
 def write_model(folder, text, name="model.onnxtxt"):
@@ -98,16 +103,11 @@ def make_step(name, optimizer="adamw", *flags):
     loss = "mse" if name == "mlp_mse" else "softmax-cross-entropy"
     path = scratch_dir("step") / "step.onnx"
     run_mp_opt(
-        train_folder(name) / "forward.onnx",
-        "--train",
-        f"--loss={loss}",
+        train_folder(name) / "forward.onnx", "--train", f"--loss={loss}",
         f"--optimizer={OPTIMIZERS[optimizer]}",
-        f"--lr={curve(name)[optimizer]['lr']}",
-        "--summary=none",
-        *flags,
-        "-o",
-        path,
-    )
+        f"--lr={curve(name)[optimizer]['lr']}", "--summary=none", *flags,
+        "-o", path,
+    )  # fmt: skip
     return path
 
 

@@ -3,11 +3,11 @@
 
 import os
 import re
-import subprocess
 import sys
 
 import pytest
 
+import support
 from runs import MP_RUN, ROOT, scratch_dir
 
 BENCHMARKS = ROOT / "benchmarks"
@@ -66,16 +66,11 @@ def test_an_engine_without_an_answer_fails(tmp_path):
 def run_script(*arguments):
     """With no peers but onnxruntime, which is in this environment."""
     folder = scratch_dir("benchmarks")
-    return subprocess.run(
-        [
-            sys.executable, "-B", BENCHMARKS / "compiled_models.py",
-            *arguments, "--rounds=1", "--seconds=0.01", "--threads=1",
-            f"--models={folder}",
-        ],
-        capture_output=True,
-        text=True,
-        timeout=400,
-        env={**os.environ, "XDG_CACHE_HOME": str(folder)},
+    return support.attempt(
+        "-B", BENCHMARKS / "compiled_models.py", *arguments, "--rounds=1",
+        "--seconds=0.01", "--threads=1", f"--models={folder}",
+        program=sys.executable, timeout=400,
+        env={**os.environ, "XDG_CACHE_HOME": str(folder)}
     )
 
 
@@ -137,11 +132,9 @@ def test_there_are_scripts():
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_scripts_take_help(script):
-    done = subprocess.run(
-        [sys.executable, "-B", script, "--help"],
-        capture_output=True, text=True, timeout=60,
+    done = support.attempt(
+        "-B", script, "--help", program=sys.executable, code=0
     )
-    assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"usage: {script.name}")
     # Their purpose is said, beyond the flags.
     purpose = re.search(r'"""(.*)\n', script.read_text(encoding="utf-8"))[1]
@@ -150,8 +143,7 @@ def test_scripts_take_help(script):
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_scripts_refuse_unknown_flags(script):
-    done = subprocess.run(
-        [sys.executable, "-B", script, "--no-such-flag"],
-        capture_output=True, text=True, timeout=60,
+    done = support.attempt(
+        "-B", script, "--no-such-flag", program=sys.executable
     )
     assert done.returncode == 2 and "usage:" in done.stderr, done.stderr

@@ -8,13 +8,12 @@ import shutil
 import subprocess
 
 import numpy as np
-import onnx
 import pytest
 
-from libraries import SANITIZED, TYPES, Library, emit, needs_linker
-from runs import BAD_INPUT, MODELS, NOT_COMPILED, ROOT, USAGE, make_step, mp_run
-from runs import read_log, run_mp_opt, train_folder, write_model
-from support import MP_OPT
+import support
+from libraries import SANITIZED, TYPES, Library, dims_of, emit, needs_linker
+from runs import BAD_INPUT, MODELS, NOT_COMPILED, ROOT, USAGE, compute
+from runs import make_step, mp_run, read_log, run_mp_opt, train_folder, write_model
 
 RUNTIME = ROOT / "lib" / "Runtime" / "CPU"
 
@@ -30,25 +29,8 @@ small (float[n,3] x, int64[m] rows, float[3] w) => (float[m,3] y, float[3] w_new
 """
 
 
-def dims_of(model, arrays):
-    """--dim for the sizes that `arrays` have: what mp-run compiles for."""
-    dims = {}
-    for value in onnx.load(model, load_external_data=False).graph.input:
-        if value.name in arrays:
-            dim = value.type.tensor_type.shape.dim
-            sizes = arrays[value.name].shape
-            dims.update(
-                (d.dim_param, size) for d, size in zip(dim, sizes) if d.dim_param
-            )
-    assert dims
-    return "--dim=" + ",".join(f"{name}={size}" for name, size in dims.items())
-
-
 def fail(code, *arguments):
-    done = subprocess.run(
-        [MP_OPT, *map(str, arguments)], capture_output=True, text=True
-    )
-    assert done.returncode == code, done.stderr
+    done = support.attempt(*arguments, code=code)
     return done.stderr
 
 
@@ -125,12 +107,9 @@ def test_steps_for_any_batch(tmp_path, name):
     data = np.load(train_folder(name) / "data.npz")
     for size in (2, 5):
         batch = {key: data[key][0][:size] for key in data.files}
-        np.savez(tmp_path / "in.npz", **batch)
-        mp_run("run", step, tmp_path / "in.npz", "-o", tmp_path / "out.npz")
-        expected = np.load(tmp_path / "out.npz")
-        found = library.run(batch)
-        assert expected.files == list(found)
-        for key in expected.files:
+        expected, found = compute(step, batch), library.run(batch)
+        assert list(expected) == list(found)
+        for key in expected:
             np.testing.assert_allclose(
                 found[key], expected[key], rtol=1e-4, atol=1e-6, err_msg=key
             )
@@ -146,15 +125,13 @@ def test_library_equals_jit(tmp_path, name, flags):
     model = tmp_path / "m.onnx"
     run_mp_opt(folder / "model.onnx", *flags, "--summary=none", "-o", model)
     inputs = {k.removeprefix("in:"): v for k, v in data.items() if "in:" in k}
-    np.savez(tmp_path / "in.npz", **inputs)
     dims = dims_of(model, inputs)
     library = Library(emit(model, tmp_path / "libm.so", dims), "m")
-    mp_run("run", model, tmp_path / "in.npz", "-o", tmp_path / "out.npz")
-    expected = np.load(tmp_path / "out.npz")
+    expected = compute(model, inputs)
     for threads in (1, 2):
         library.threads(threads)
         found = library.run(inputs)
-        for key in expected.files:
+        for key in expected:
             np.testing.assert_array_equal(
                 found[key].astype(np.float32), expected[key].astype(np.float32)
             )
@@ -206,10 +183,8 @@ def test_casts_to_bfloat16(tmp_path):
            }""",
     )
     data = {"x": np.array(x), "i": np.array([257, 258, -259])}
-    np.savez(tmp_path / "in.npz", **data)
     library = emit(model, tmp_path / "libcasts.so", "--cpu=x86-64-v3")
-    mp_run("run", model, tmp_path / "in.npz", "-o", tmp_path / "out.npz")
-    for found in Library(library, "casts").run(data), np.load(tmp_path / "out.npz"):
+    for found in Library(library, "casts").run(data), compute(model, data):
         np.testing.assert_array_equal(found["y"], np.float32(wide))
         np.testing.assert_array_equal(found["j"], np.float32([256, 258, -260]))
 
@@ -337,9 +312,7 @@ def test_object_in_a_program(tmp_path, small, language):
         ],
         check=True,
     )
-    done = subprocess.run(
-        [tmp_path / "main"], capture_output=True, text=True, check=True
-    )
+    done = support.attempt(program=tmp_path / "main", check=True)
     check_printed(done.stdout)
 
 
@@ -367,9 +340,9 @@ def test_aarch64(tmp_path, small):
         check=True,
         cwd=tmp_path,
     )
-    done = subprocess.run(
-        [emulator, "-L", "/usr/aarch64-linux-gnu", tmp_path / "main"],
-        capture_output=True, text=True, check=True,
+    done = support.attempt(
+        "-L", "/usr/aarch64-linux-gnu", tmp_path / "main", program=emulator,
+        check=True
     )
     check_printed(done.stdout)
 
@@ -464,11 +437,10 @@ def test_names_for_the_linker(tmp_path):
     model = write_model(tmp_path, "f (float[2] x) => (float[2] y) {y = Abs(x)}")
     folder, name = tmp_path / "a,b=c", "x,-rpath,evil=1.so"
     folder.mkdir()
-    done = subprocess.run(
-        [MP_OPT, model, "--emit=lib", "-o", folder / name],
-        capture_output=True, text=True, env={**os.environ, "TMPDIR": str(folder)},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    support.attempt(
+        model, "--emit=lib", "-o", folder / name,
+        env={**os.environ, "TMPDIR": str(folder)}, code=0
+    )
     assert b"\0" + name.encode() + b"\0" in (folder / name).read_bytes()
 
 

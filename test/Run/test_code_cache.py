@@ -11,8 +11,9 @@ import time
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
+from onnx_models import make_model
 from runs import USAGE, command, fail, make_step, mp_run, write_model
 
 CLASSIFIER = """
@@ -105,15 +106,13 @@ def save_big(path, weight, node="fc", small=2.0):
         helper.make_node("MatMul", ["x", "w"], ["h"], name=node),
         helper.make_node("Mul", ["h", "c"], ["y"], name="scale"),
     ]
-    graph = helper.make_graph(
-        nodes, "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 64])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 32])],
-        [numpy_helper.from_array(weight, "w"),
-         numpy_helper.from_array(np.float32(small), "c")],
+    onnx.save(
+        make_model(
+            nodes, {"x": ["n", 64]}, {"y": ["n", 32]},
+            {"w": weight, "c": np.float32(small)}, opset=21, ir=9
+        ),
+        path
     )
-    onnx.save(helper.make_model(
-        graph, ir_version=9, opset_imports=[helper.make_opsetid("", 21)]), path)
     return path
 
 

@@ -11,7 +11,8 @@ import numpy as np
 import onnx
 import pytest
 
-from runs import MP_OPT, ROOT, mp_run, run_mp_opt, scratch_dir, write_model
+from onnx_models import parse
+from runs import compute, MP_OPT, ROOT, mp_run, run_mp_opt, scratch_dir, write_model
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 from make_models import encoder  # noqa: E402
@@ -100,9 +101,7 @@ def test_parts_in_their_order(count):
     first, rest = body.split("\n", 1)
     model = write_model(folder, f"{head}{{{rest[:-1]}\n{first}}}")
     x = np.random.default_rng(0).standard_normal((2, 3 * count), np.float32)
-    np.savez(folder / "x.npz", x=x)
-    mp_run("run", model, folder / "x.npz", "-o", folder / "y.npz")
-    got = np.load(folder / "y.npz")
+    got = compute(model, {"x": x})
     assert np.array_equal(got["y"], -x)
     assert np.array_equal(got["z"], np.concatenate([-x, x]))
 
@@ -125,24 +124,17 @@ def test_many_sizes(known):
     )
     x = np.arange(sizes.sum(), dtype=np.float32)
     given = {"x": x} if known else {"x": x, "s": sizes}
-    np.savez(folder / "x.npz", **given)
-    mp_run("run", model, folder / "x.npz", "-o", folder / "y.npz")
     last = x[-sizes[-1] :]
-    assert np.array_equal(np.load(folder / "y.npz")["y"], np.concatenate([last, x]))
+    assert np.array_equal(compute(model, given)["y"], np.concatenate([last, x]))
 
 
 def sum_of_images():
     """Of each channel, the sum of all numbers."""
-    make = onnx.helper
-    value = make.make_tensor_value_info
-    node = make.make_node("ReduceSum", ["x", "axes"], ["y"], keepdims=0)
-    axes = onnx.numpy_helper.from_array(np.array([0, 2, 3]), "axes")
-    graph = make.make_graph(
-        [node], "sum", [value("x", onnx.TensorProto.FLOAT, [8, 16, 32, 32])],
-        [value("y", onnx.TensorProto.FLOAT, [16])], [axes],
+    return parse(
+        "sum (float[8,16,32,32] x) => (float[16] y) <int64[3] axes = {0, 2, 3}>"
+        " { y = ReduceSum<keepdims = 0>(x, axes) }",
+        ir=9,
     )
-    opset = make.make_opsetid("", 18)
-    return make.make_model(graph, opset_imports=[opset], ir_version=9)
 
 
 def test_sums_are_loops():
@@ -159,22 +151,17 @@ def test_sums_are_loops():
 
 def ladder(rungs):
     """A chain of elementwise nodes, each of which a sum reads as well."""
-    make = onnx.helper
-    value = make.make_tensor_value_info
     nodes, image, total = [], "x", "t"
     for i in range(rungs):
-        nodes.append(make.make_node("Mul" if i % 2 else "Add", [image, "c"], [f"y{i}"]))
-        nodes.append(make.make_node("ReduceSum", [f"y{i}", "axes"], [f"s{i}"], keepdims=0))
-        nodes.append(make.make_node("Add", [total, f"s{i}"], [f"t{i}"]))
+        nodes.append(f"y{i} = {'Mul' if i % 2 else 'Add'}({image}, c)")
+        nodes.append(f"s{i} = ReduceSum<keepdims = 0>(y{i}, axes)")
+        nodes.append(f"t{i} = Add({total}, s{i})")
         image, total = f"y{i}", f"t{i}"
-    axes = onnx.numpy_helper.from_array(np.array([1]), "axes")
-    lines = [value(n, onnx.TensorProto.FLOAT, [64]) for n in "ct"]
-    graph = make.make_graph(
-        nodes, "ladder", [value("x", onnx.TensorProto.FLOAT, [64, 64]), *lines],
-        [value(total, onnx.TensorProto.FLOAT, [64])], [axes],
+    return parse(
+        f"ladder (float[64,64] x, float[64] c, float[64] t) => (float[64] {total})"
+        f" <int64[1] axes = {{1}}> {{ {' '.join(nodes)} }}",
+        ir=9,
     )
-    opset = make.make_opsetid("", 18)
-    return make.make_model(graph, opset_imports=[opset], ir_version=9)
 
 
 def test_chains_that_others_read():

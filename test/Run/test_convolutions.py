@@ -5,8 +5,9 @@ few columns left behind whole panels, filter positions that reach nothing."""
 import numpy as np
 import onnx
 import pytest
-from onnx import helper, numpy_helper
+from onnx import helper
 
+from onnx_models import make_model
 from runs import attempt, mp_run, run_mp_opt
 
 # Image, channels, results, edge of the kernel, stride, dilation, pads.
@@ -38,13 +39,9 @@ def make(folder, case):
         dilations=[dilation] * 2,
     )
     y = convolve(x, w, stride, dilation, pad)
-    graph = helper.make_graph(
-        [node], "g", [helper.make_tensor_value_info("x", 1, x.shape)],
-        [helper.make_tensor_value_info("y", 1, y.shape)],
-        [numpy_helper.from_array(w, "w")],
+    model = make_model(
+        [node], {"x": x.shape}, {"y": y.shape}, {"w": w}
     )
-    opsets = [helper.make_opsetid("", 17)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
     onnx.save(model, folder / "m.onnx")
     np.savez(folder / "x.npz", x=x)
     return x, w, y
@@ -123,13 +120,10 @@ def test_16_bit_between(tmp_path, kernels):
         helper.make_node("Relu", ["p"], ["q"]),
         helper.make_node("Conv", ["q", "w"], ["y"]),
     ]
-    graph = helper.make_graph(
-        nodes, "g", [helper.make_tensor_value_info("x", 1, x.shape)],
-        [helper.make_tensor_value_info("y", 1, (1, 96, 7, 7))],
-        [numpy_helper.from_array(w.astype("f"), n) for n, w in weights.items()],
+    model = make_model(
+        nodes, {"x": x.shape}, {"y": (1, 96, 7, 7)},
+        {n: w.astype("f") for n, w in weights.items()}
     )
-    opsets = [helper.make_opsetid("", 17)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
     onnx.save(model, tmp_path / "m.onnx")
     np.savez(tmp_path / "x.npz", x=x)
     exact = run(tmp_path, "m.onnx", "x.npz")["y"]
@@ -159,13 +153,9 @@ def test_single_channels(tmp_path, edge, stride):
     node = helper.make_node(
         "Conv", ["x", "w"], ["y"], pads=[pad] * 4, strides=[stride] * 2, group=20
     )
-    graph = helper.make_graph(
-        [node], "g", [helper.make_tensor_value_info("x", 1, x.shape)],
-        [helper.make_tensor_value_info("y", 1, y.shape)],
-        [numpy_helper.from_array(w, "w")],
+    model = make_model(
+        [node], {"x": x.shape}, {"y": y.shape}, {"w": w}
     )
-    opsets = [helper.make_opsetid("", 17)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
     onnx.save(model, tmp_path / "m.onnx")
     np.savez(tmp_path / "x.npz", x=x)
     for flags in (), ("--device=emulated",):

@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+import runs
 from runs import BAD_INPUT, DEVICE, DEVICE_FAILED, NOT_COMPILED, MODELS
 from runs import attempt, curve, fail
 from runs import load_safetensors, make_step, mp_run, needs_emulator, read_log
@@ -322,9 +323,8 @@ def compute(tmp_path, op, *operands):
     attributes = "<fmod = 1>" if op == "Mod" else ""
     net = f"net ({takes}) => (float[{size}] z)"
     net += f" {{ z = {op}{attributes}({', '.join(names)}) }}"
-    np.savez(tmp_path / "in.npz", **dict(zip(names, operands)))
     model = write_model(tmp_path, net)
-    return outputs(tmp_path, model, tmp_path / "in.npz", DEVICE)["z"]
+    return runs.compute(model, dict(zip(names, operands)), DEVICE)["z"]
 
 
 @pytest.mark.parametrize("op, function, units", FUNCTIONS)

@@ -14,7 +14,8 @@ import sys
 import numpy as np
 import pytest
 
-from libraries import Library, emit, needs_linker
+import support
+from libraries import Library, dims_of, emit, needs_linker
 from runs import USAGE, make_step, mp_run, read_log, run_mp_opt, train_folder
 from runs import write_model
 from support import MP_OPT
@@ -52,19 +53,16 @@ def emit_for(device, model, output, *flags, **options):
 
 
 def fail(*arguments):
-    done = subprocess.run(
-        [MP_OPT, *map(str, arguments)], capture_output=True, text=True
-    )
-    assert done.returncode == USAGE, done.stderr
+    done = support.attempt(*arguments, code=USAGE)
     assert done.stderr.count("error") == 1, done.stderr
     return done.stderr
 
 
 def call_library(path, prefix, data, output, calls=1, **variables):
     """In a process of its own, which has the variables from its start."""
-    return subprocess.run(
-        [sys.executable, LIBRARIES, path, prefix, data, output, str(calls)],
-        capture_output=True, text=True, env={**os.environ, **variables},
+    return support.attempt(
+        LIBRARIES, path, prefix, data, output, str(calls),
+        program=sys.executable, env={**os.environ, **variables}
     )
 
 
@@ -153,9 +151,7 @@ def test_states_without_defaults(tmp_path):
 
 
 def dependencies(path):
-    done = subprocess.run(
-        ["readelf", "-d", path], capture_output=True, text=True, check=True
-    )
+    done = support.attempt("-d", path, program="readelf", check=True)
     return set(re.findall(r"\(NEEDED\).*\[(.*)\]", done.stdout))
 
 
@@ -167,9 +163,8 @@ def test_needs_libc_alone(tmp_path, small, device):
     assert needed <= {"libc", "libm", "libdl", "libpthread"} | {
         name for name in needed if name.startswith("ld-linux")
     }
-    done = subprocess.run(
-        ["nm", "-D", "--defined-only", path],
-        capture_output=True, text=True, check=True,
+    done = support.attempt(
+        "-D", "--defined-only", path, program="nm", check=True
     )
     names = {line.split()[2] for line in done.stdout.splitlines()}
     assert names == {
@@ -247,19 +242,6 @@ def emulated_kernels(tmp_path, model, *flags):
 def step_data():
     with np.load(train_folder("mlp_mse") / "data.npz") as read:
         return dict(read)
-
-
-def dims_of(step, batch):
-    import onnx
-
-    dims = {}
-    for value in onnx.load(step).graph.input:
-        if value.name in batch:
-            dim = value.type.tensor_type.shape.dim
-            dims.update((d.dim_param, size)
-                        for d, size in zip(dim, batch[value.name].shape)
-                        if d.dim_param)
-    return "--dim=" + ",".join(f"{name}={size}" for name, size in dims.items())
 
 
 @needs_linker
@@ -379,11 +361,9 @@ def test_wrong_targets(tmp_path, small):
 def test_unknown_sizes(tmp_path):
     model = write_model(tmp_path, "n (float[n] x) => (float[n] y) { y = Neg(x) }")
     output = tmp_path / "n.o"
-    done = subprocess.run(
-        [MP_OPT, model, "--emit=obj", "--device=cuda", "-o", output],
-        capture_output=True, text=True,
+    done = support.attempt(
+        model, "--emit=obj", "--device=cuda", "-o", output, code=4
     )
-    assert done.returncode == 4, done.stderr
     assert "--dim" in done.stderr and not output.exists()
 
 
@@ -556,9 +536,7 @@ def test_programs(tmp_path, small, language):
          "-Wl,-rpath,$ORIGIN", "-o", "main"],
         check=True, cwd=tmp_path,
     )
-    done = subprocess.run(
-        [tmp_path / "main"], capture_output=True, text=True, check=True
-    )
+    done = support.attempt(program=tmp_path / "main", check=True)
     assert done.stdout == "3 40 500\n6 80 1000\n12 160 2000\n8 80 800\n"
 
 

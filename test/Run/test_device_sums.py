@@ -2,12 +2,13 @@
 """Reductions on a device, in one stage or two: each point counts
 once. Sums of small integers are exact in any order."""
 
+import itertools
 import re
 
 import numpy as np
 import pytest
 
-from runs import BAD_INPUT, DEVICE, fail, mp_run, run_mp_opt, write_model
+from runs import BAD_INPUT, DEVICE, compute, fail, run_mp_opt, write_model
 
 # Sizes around the limits of one block, of one warp, and of split sums; sizes
 # with and without divisors.
@@ -35,6 +36,39 @@ ROWS = [
 FUNCTIONS = {"ReduceSum": np.sum, "ReduceMax": np.max, "ReduceProd": np.prod}
 
 
+TYPES = {"float32": "float"}
+
+
+class Net:
+    """A model of many nodes, with data, and values of results."""
+
+    def __init__(self):
+        self.takes, self.gives, self.nodes, self.constants = [], [], [], []
+        self.data, self.expected = {}, {}
+
+    def take(self, name, array):
+        kind = array.dtype.name
+        self.takes.append(f"{TYPES.get(kind, kind)}{list(array.shape)} {name}")
+        self.data[name] = array
+
+    def give(self, name, element, shape, expected=None):
+        self.gives.append(f"{element}{list(shape) or ''} {name}")
+        self.expected[name] = expected
+
+    def write(self, folder):
+        constants = f"<{', '.join(self.constants)}>" if self.constants else ""
+        return write_model(
+            folder,
+            f"net ({', '.join(self.takes)}) => ({', '.join(self.gives)})\n"
+            + constants + " {\n" + "\n".join(self.nodes) + "\n}\n",
+        )  # fmt: skip
+
+    def check(self, folder):
+        found = compute(self.write(folder), self.data, DEVICE)
+        for key, value in self.expected.items():
+            np.testing.assert_array_equal(found[key], value, err_msg=key)
+
+
 def make_data(name, shape, generator):
     if name == "ReduceProd":
         # The product of a few twos and of signs.
@@ -48,29 +82,18 @@ def make_data(name, shape, generator):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_reductions(tmp_path, name):
     generator = np.random.default_rng(1)
-    takes, gives, nodes, data, expected = [], [], [], {}, {}
-    constants = []
+    net = Net()
     for number, (shape, axes) in enumerate(COLUMNS + ROWS):
         kept = [size for axis, size in enumerate(shape) if axis not in axes]
-        takes.append(f"float{list(shape)} x{number}")
-        gives.append(f"float{kept or ''} y{number}")
         axis_list = ", ".join(map(str, axes))
-        constants.append(f"int64[{len(axes)}] a{number} = {{{axis_list}}}")
-        nodes.append(f"y{number} = {name}<keepdims = 0>(x{number}, a{number})")
+        net.constants.append(f"int64[{len(axes)}] a{number} = {{{axis_list}}}")
+        node = f"{name}<keepdims = 0>(x{number}, a{number})"
+        net.nodes.append(f"y{number} = {node}")
         x = make_data(name, shape, generator)
-        data[f"x{number}"] = x
-        expected[f"y{number}"] = FUNCTIONS[name](x.astype(np.float64), axis=axes)
-    model = write_model(
-        tmp_path,
-        f"net ({', '.join(takes)}) => ({', '.join(gives)})\n"
-        f"<{', '.join(constants)}>\n{{\n" + "\n".join(nodes) + "\n}\n",
-    )
-    np.savez(tmp_path / "in.npz", **data)
-    path = tmp_path / "out.npz"
-    mp_run("run", model, tmp_path / "in.npz", DEVICE, "-o", path)
-    with np.load(path) as found:
-        for key, value in expected.items():
-            np.testing.assert_array_equal(found[key], value, err_msg=key)
+        net.take(f"x{number}", x)
+        y = FUNCTIONS[name](x.astype(np.float64), axis=axes)
+        net.give(f"y{number}", "float", kept, y)
+    net.check(tmp_path)
 
 
 # Rows of fewer and of more points than a block has threads, and columns.
@@ -87,35 +110,21 @@ def select(x, greatest, last):
 def test_where_the_greatest_is(tmp_path, name):
     """Elements are few numbers, so that many are equal."""
     generator = np.random.default_rng(2)
-    takes, gives, nodes, data, expected = [], [], [], {}, {}
+    net = Net()
     for key, shape in SELECTIONS.items():
-        for kind in "float", "int32":
-            for last in 0, 1:
-                own = f"{key}_{kind}_{last}"
-                takes.append(f"{kind}{list(shape)} x_{own}")
-                gives.append(f"int64[{shape[0]}] y_{own}")
-                flags = f"axis = 1, keepdims = 0, select_last_index = {last}"
-                nodes.append(f"y_{own} = {name}<{flags}>(x_{own})")
-                x = generator.integers(-3, 4, shape)
-                x = x.astype(np.float32 if kind == "float" else np.int32)
-                if kind == "float":
-                    x[0, shape[1] // 2 :] = np.nan
-                    x[-1] = -np.inf if name == "ArgMax" else np.inf
-                data[f"x_{own}"] = x
-                rows = [select(row, name == "ArgMax", last) for row in x]
-                expected[f"y_{own}"] = np.array(rows)
-    model = write_model(
-        tmp_path,
-        f"net ({', '.join(takes)}) => ({', '.join(gives)})\n{{\n"
-        + "\n".join(nodes)
-        + "\n}\n",
-    )
-    np.savez(tmp_path / "in.npz", **data)
-    path = tmp_path / "out.npz"
-    mp_run("run", model, tmp_path / "in.npz", DEVICE, "-o", path)
-    with np.load(path) as found:
-        for key, value in expected.items():
-            np.testing.assert_array_equal(found[key], value, err_msg=key)
+        for kind, last in itertools.product(("float", "int32"), (0, 1)):
+            own = f"{key}_{kind}_{last}"
+            flags = f"axis = 1, keepdims = 0, select_last_index = {last}"
+            net.nodes.append(f"y_{own} = {name}<{flags}>(x_{own})")
+            x = generator.integers(-3, 4, shape)
+            x = x.astype(np.float32 if kind == "float" else np.int32)
+            if kind == "float":
+                x[0, shape[1] // 2 :] = np.nan
+                x[-1] = -np.inf if name == "ArgMax" else np.inf
+            net.take(f"x_{own}", x)
+            rows = [select(row, name == "ArgMax", last) for row in x]
+            net.give(f"y_{own}", "int64", shape[:1], np.array(rows))
+    net.check(tmp_path)
 
 
 # Data, indices, updates, node; indices name places up to many times, from the
@@ -157,29 +166,19 @@ def make_scatter(name, reduction, generator):
 def test_scatters(tmp_path, reduction):
     """The processor's order, and with it the same bits."""
     generator = np.random.default_rng(2)
-    takes, gives, nodes, data = [], [], [], {}
+    net = Net()
     for number, name in enumerate(SCATTERS):
         node, *arrays = make_scatter(name, reduction, generator)
-        for key, element, array in zip("xiu", ("float", "int64", "float"), arrays):
-            data[f"{key}{number}"] = array
-            takes.append(f"{element}{list(array.shape)} {key}{number}")
-        gives.append(f"float{list(arrays[0].shape)} y{number}")
-        nodes.append(f"y{number} = {node}(x{number}, i{number}, u{number})")
-    model = write_model(
-        tmp_path,
-        f"net ({', '.join(takes)}) => ({', '.join(gives)})\n"
-        "{\n" + "\n".join(nodes) + "\n}\n",
-    )
-    np.savez(tmp_path / "in.npz", **data)
-    outputs = []
-    for flags in ((), (DEVICE,)):
-        path = tmp_path / "out.npz"
-        mp_run("run", model, tmp_path / "in.npz", *flags, "-o", path)
-        with np.load(path) as read:
-            outputs.append(dict(read))
-    for key, value in outputs[0].items():
+        for key, array in zip("xiu", arrays):
+            net.take(f"{key}{number}", array)
+        net.give(f"y{number}", "float", arrays[0].shape)
+        net.nodes.append(f"y{number} = {node}(x{number}, i{number}, u{number})")
+    model = net.write(tmp_path)
+    expected = compute(model, net.data)
+    found = compute(model, net.data, DEVICE)
+    for key, value in expected.items():
         np.testing.assert_array_equal(
-            outputs[1][key].view(np.uint32), value.view(np.uint32), err_msg=key
+            found[key].view(np.uint32), value.view(np.uint32), err_msg=key
         )
 
 
@@ -220,35 +219,24 @@ def test_products(tmp_path, element):
     """In pieces; their sum, a bias and a ReLU in a second kernel."""
     generator = np.random.default_rng(3)
     dtype = {"float": np.float32, "float16": np.float16}[element]
-    takes, gives, nodes, data, expected = [], [], [], {}, {}
+    net = Net()
     for number, (m, n, k) in enumerate(PRODUCTS):
         arrays = {"x": (*k, m), "w": (*k, n), "b": (n,)}
         for key, shape in arrays.items():
             value = generator.integers(-2, 3, shape).astype(dtype)
-            data[f"{key}{number}"] = arrays[key] = value
-            takes.append(f"{element}{list(shape)} {key}{number}")
-        gives.append(f"{element}[{m},{n}] y{number}")
+            arrays[key] = value.astype(np.float64)
+            net.take(f"{key}{number}", value)
         dims = "pq"[: len(k)]
-        nodes.append(
+        net.nodes += [
             f'p{number} = Einsum<equation = "{dims}m,{dims}n->mn">'
-            f"(x{number}, w{number})"
-        )
-        nodes.append(f"s{number} = Add(p{number}, b{number})")
-        nodes.append(f"y{number} = Relu(s{number})")
-        wide = {key: value.astype(np.float64) for key, value in arrays.items()}
-        y = wide["x"].reshape(-1, m).T @ wide["w"].reshape(-1, n) + wide["b"]
-        expected[f"y{number}"] = np.maximum(y, 0).astype(dtype)
-    model = write_model(
-        tmp_path,
-        f"net ({', '.join(takes)}) => ({', '.join(gives)})\n"
-        "{\n" + "\n".join(nodes) + "\n}\n",
-    )
-    np.savez(tmp_path / "in.npz", **data)
-    path = tmp_path / "out.npz"
-    mp_run("run", model, tmp_path / "in.npz", DEVICE, "-o", path)
-    with np.load(path) as found:
-        for key, value in expected.items():
-            np.testing.assert_array_equal(found[key], value, err_msg=key)
+            f"(x{number}, w{number})",
+            f"s{number} = Add(p{number}, b{number})",
+            f"y{number} = Relu(s{number})",
+        ]
+        x, w = arrays["x"].reshape(-1, m), arrays["w"].reshape(-1, n)
+        y = np.maximum(x.T @ w + arrays["b"], 0).astype(dtype)
+        net.give(f"y{number}", element, (m, n), y)
+    net.check(tmp_path)
 
 
 RECURRENT = {"LSTM": 4, "GRU": 3, "RNN": 1}
@@ -270,19 +258,14 @@ def test_recurrent_layers(tmp_path, name):
         "(x, w, r) }\n",
     )
     generator = np.random.default_rng(4)
-    np.savez(
-        tmp_path / "in.npz",
-        x=generator.standard_normal((steps, batch, size)).astype(np.float32),
-        w=generator.normal(0, 0.1, (2, rows, size)).astype(np.float32),
-        r=generator.normal(0, 0.1, (2, rows, hidden)).astype(np.float32),
-    )
-    outputs = []
-    for flags in ((), (DEVICE,)):
-        path = tmp_path / "out.npz"
-        mp_run("run", model, tmp_path / "in.npz", *flags, "-o", path)
-        with np.load(path) as read:
-            outputs.append(read["y"])
-    np.testing.assert_allclose(outputs[1], outputs[0], rtol=1e-5, atol=2e-6)
+    data = {
+        "x": generator.standard_normal((steps, batch, size)),
+        "w": generator.normal(0, 0.1, (2, rows, size)),
+        "r": generator.normal(0, 0.1, (2, rows, hidden)),
+    }
+    data = {name: array.astype(np.float32) for name, array in data.items()}
+    expected, found = compute(model, data), compute(model, data, DEVICE)
+    np.testing.assert_allclose(found["y"], expected["y"], rtol=1e-5, atol=2e-6)
     path = tmp_path / "plan.mlir"
     lowering = ("--convert-onnx-to-linalg", "--mp-lower-to-gpu=in-place")
     run_mp_opt(model, *lowering, "--emit=mlir", "-o", path)

@@ -2,13 +2,12 @@
 """Integers of the reference in float64 are those of fp32 (--verify, compare)."""
 
 import json
-import subprocess
 
 import pytest
 
 from discrete_models import CASES
+import support
 from runs import OUTSIDE, attempt
-from support import MP_OPT
 
 
 def compare(case, folder, *flags):
@@ -19,14 +18,9 @@ def compare(case, folder, *flags):
 
 def verify(case, folder, *flags):
     model, data = case.write(folder)
-    return subprocess.run(
-        [
-            MP_OPT, model, "--summary=none", f"--verify={data}",
-            "-o", folder / "out.onnx", *flags,
-        ],
-        capture_output=True,
-        text=True,
-        timeout=300,
+    return support.attempt(
+        model, "--summary=none", f"--verify={data}", "-o", folder / "out.onnx",
+        *flags, timeout=300
     )
 
 

@@ -2,25 +2,29 @@
 """Forms that exporters write: model-local functions, names of sizes that say
 nothing, sequences as states of loops, branches for other inputs."""
 
-import subprocess
 
 import numpy as np
 import onnx
 import pytest
 from onnx import helper
 
+from onnx_models import make_model
+import support
 from runs import NOT_COMPILED, attempt, fail, mp_run
-from support import MP_OPT
 
 F = np.float32
 
 
 def compute(tmp_path, text, **feeds):
-    path = tmp_path / "model.onnxtxt"
-    path.write_text(text)
-    np.savez(tmp_path / "in.npz", **feeds)
-    done = mp_run("run", path, tmp_path / "in.npz", "-o", tmp_path / "out.npz")
-    return np.load(tmp_path / "out.npz"), done.stderr
+    (tmp_path / "model.onnxtxt").write_text(text)
+    return run(tmp_path, "model.onnxtxt", **feeds)
+
+
+def run(folder, model, **feeds):
+    np.savez(folder / "in.npz", **feeds)
+    files = (folder / model, folder / "in.npz", "-o", folder / "out.npz")
+    said = mp_run("run", *files).stderr
+    return np.load(files[-1]), said
 
 
 # Functions -------------------------------------------------------------------
@@ -70,11 +74,10 @@ def test_functions(tmp_path):
 
 def test_functions_in_libraries(tmp_path):
     (tmp_path / "model.onnxtxt").write_text(FUNCTIONS)
-    done = subprocess.run(
-        [MP_OPT, "model.onnxtxt", "--emit=obj", "-o", "model.o"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120,
+    support.attempt(
+        "model.onnxtxt", "--emit=obj", "-o", "model.o", cwd=tmp_path,
+        timeout=120, code=0
     )
-    assert done.returncode == 0, done.stderr
     assert (tmp_path / "model.o").stat().st_size > 1000
 
 
@@ -91,20 +94,13 @@ def test_function_that_calls_itself(tmp_path):
 
 @pytest.mark.parametrize("name", ["?", "-1", "None"])
 def test_names_that_say_nothing(tmp_path, name):
-    model = helper.make_model(
-        helper.make_graph(
-            [helper.make_node("ReduceSum", ["x"], ["y"])], "g",
-            [helper.make_tensor_value_info("x", 1, [name, name])],
-            [helper.make_tensor_value_info("y", 1, [1, 1])],
-        ),
-        opset_imports=[helper.make_opsetid("", 18)], ir_version=9,
+    model = make_model(
+        [helper.make_node("ReduceSum", ["x"], ["y"])], {"x": [name, name]},
+        {"y": [1, 1]}, opset=18, ir=9
     )
     onnx.save(model, tmp_path / "model.onnx")
-    np.savez(tmp_path / "in.npz", x=np.ones((2, 5), F))
-    done = mp_run("run", tmp_path / "model.onnx", tmp_path / "in.npz", "-o",
-                  tmp_path / "out.npz")
-    assert "warning" not in done.stderr
-    assert np.load(tmp_path / "out.npz")["y"] == 10
+    found, said = run(tmp_path, "model.onnx", x=np.ones((2, 5), F))
+    assert "warning" not in said and found["y"] == 10
 
 
 def test_name_of_two_sizes(tmp_path):

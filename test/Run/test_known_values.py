@@ -6,10 +6,11 @@ them has known sizes."""
 import numpy as np
 import onnx
 import pytest
-from onnx import helper, numpy_helper
+from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
-from runs import mp_run
+from onnx_models import describe, make_model, parse
+from runs import compute
 
 A = np.arange(24, dtype=np.int64).reshape(2, 3, 4) - 5
 V = np.array([7, -3, 0, 12], np.int64)
@@ -101,34 +102,27 @@ CASES = {
 
 def build():
     """All cases in one model, their operands as initializers."""
-    nodes, initializers, outputs = [], [], []
+    nodes, weights, outputs = [], {}, []
     for name, (op, operands, attributes, *count) in CASES.items():
         names = [f"{name}_{index}" for index, _ in enumerate(operands)]
-        initializers += map(numpy_helper.from_array, operands, names)
+        weights.update(zip(names, operands))
         results = [f"{name}_y{index}" for index in range(*count or [1])]
         nodes.append(helper.make_node(op, names, results, name, **attributes))
         outputs += results
     # The reference states the types of computed values.
     unknown = [onnx.ValueInfoProto(name=name) for name in outputs]
-    graph = helper.make_graph(nodes, "g", [], unknown, initializers)
-    model = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10
-    )
+    model = make_model(nodes, [], unknown, weights, 21, 10)
     with np.errstate(all="ignore"):
         values = ReferenceEvaluator(model).run(None, {})
-    del graph.output[:]
-    for name, value in zip(outputs, values):
-        kind = helper.np_dtype_to_tensor_dtype(np.asarray(value).dtype)
-        graph.output.append(helper.make_tensor_value_info(name, kind, None))
-    model.graph.CopyFrom(graph)
-    return model, dict(zip(outputs, map(np.asarray, values)))
+    values = dict(zip(outputs, map(np.asarray, values)))
+    del model.graph.output[:]
+    model.graph.output.extend(describe(n, v.dtype) for n, v in values.items())
+    return model, values
 
 
-def test_as_the_nodes_would(tmp_path):
+def test_as_the_nodes_would():
     model, expected = build()
-    onnx.save(model, tmp_path / "model.onnx")
-    mp_run("run", tmp_path / "model.onnx", "-o", tmp_path / "out.npz")
-    found = np.load(tmp_path / "out.npz")
+    found = compute(model, {})
     assert set(found) == set(expected)
     for name, value in expected.items():
         assert found[name].dtype == value.dtype, name
@@ -136,7 +130,6 @@ def test_as_the_nodes_would(tmp_path):
 
 
 PAD = """
-<ir_version: 8, opset_import: ["" : 17]>
 g (float[n, 3, h, w] x) => (float[n, 3, oh, ow] y)
 <int64 two = {2}, int64 three = {3}, int64[1] zero = {0}, int64[1] one = {1},
  int64[2] pairs = {-1, 2}, int64[1] minus = {-1}, int64 eight = {8},
@@ -173,14 +166,9 @@ g (float[n, 3, h, w] x) => (float[n, 3, oh, ow] y)
 
 
 @pytest.mark.parametrize("sizes", [(1, 3, 5, 6), (2, 3, 8, 16)])
-def test_pads_of_torch(tmp_path, sizes):
-    (tmp_path / "model.onnxtxt").write_text(PAD)
+def test_pads_of_torch(sizes):
     x = np.random.default_rng(0).standard_normal(sizes).astype(F)
-    np.savez(tmp_path / "in.npz", x=x)
-    mp_run("run", tmp_path / "model.onnxtxt", tmp_path / "in.npz", "-o",
-           tmp_path / "out.npz")
     height, width = sizes[2:]
     pads = [(0, 0), (0, 0), (0, height % 2), (1, 8 - width % 8)]
-    np.testing.assert_array_equal(
-        np.load(tmp_path / "out.npz")["y"], np.pad(x, pads)
-    )
+    found = compute(parse(PAD, 17, 8), {"x": x})
+    np.testing.assert_array_equal(found["y"], np.pad(x, pads))

@@ -2,13 +2,12 @@
 """Where nothing is compared, nothing is verified."""
 
 import json
-import subprocess
 
 import numpy as np
 import pytest
 
+import support
 from runs import BAD_INPUT, OUTSIDE, attempt, fail, mp_run, write_model
-from support import MP_OPT
 
 LOG = """
 f (float[n,4] x) => (float[n,4] y) <float two = {2}>
@@ -33,14 +32,9 @@ def data(tmp_path):
 
 
 def verify(model, data, tmp_path):
-    return subprocess.run(
-        [
-            MP_OPT, model, "--mixed-bf16", "--summary=none", f"--verify={data}",
-            "-o", tmp_path / "out.onnx",
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
+    return support.attempt(
+        model, "--mixed-bf16", "--summary=none", f"--verify={data}", "-o",
+        tmp_path / "out.onnx", timeout=120
     )
 
 

@@ -12,6 +12,7 @@ import subprocess
 
 import pytest
 
+import support
 from runs import ROOT, write_model
 from test_code import SANITIZED, emit
 
@@ -94,10 +95,7 @@ def errors(folder, text):
         "-o", "main", cwd=folder,
     )
     options = {"NSAN_OPTIONS": "halt_on_error=0"}
-    done = subprocess.run(
-        [folder / "main"], env=options, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+    done = support.attempt(program=folder / "main", env=options, code=0)
     found = re.findall(r"Absolute error: (\S+)", done.stderr)
     assert len(found) == done.stderr.count("WARNING: Numerical")
     return [float.fromhex(error) for error in found]

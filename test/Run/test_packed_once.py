@@ -9,6 +9,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from libraries import Library, emit, needs_linker
+import onnx_models
 from runs import mp_run
 
 SIZES = {
@@ -45,11 +46,9 @@ def make_model(path, constant):
         helper.make_node("Conv", ["i", "f"], ["o"]),
         helper.make_node("Conv", ["i", "g"], ["p"], group=2, strides=[2, 2]),
     ]
-    graph = helper.make_graph(
-        nodes, "g", declare(inputs), declare(outputs), weights
+    model = onnx_models.make_model(
+        nodes, declare(inputs), declare(outputs), weights, opset=21, ir=9
     )
-    opsets = [helper.make_opsetid("", 21)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
     onnx.save(model, path)
     return path
 
@@ -176,17 +175,10 @@ def test_either_side(tmp_path, constant, equation, a, b):
         helper.make_node("Einsum", ["a", "b"], ["c"], equation=equation),
         helper.make_node("Mul", ["c", "one"], ["y"]),
     ]
-    graph = helper.make_graph(
-        nodes, "g",
-        [
-            helper.make_tensor_value_info(n, TensorProto.FLOAT, v.shape)
-            for n, v in given.items()
-        ],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, expected.shape)],
-        [numpy_helper.from_array(factors[n], n) for n in constant],
+    model = onnx_models.make_model(
+        nodes, {n: v.shape for n, v in given.items()}, {"y": expected.shape},
+        {n: factors[n] for n in constant}, opset=21, ir=9
     )
-    opsets = [helper.make_opsetid("", 21)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
     onnx.save(model, tmp_path / "m.onnx")
     np.savez(tmp_path / "in.npz", **given)
     mp_run(

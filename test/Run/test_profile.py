@@ -3,12 +3,12 @@
 
 import json
 import re
-import subprocess
 
 import numpy as np
 import pytest
 
-from runs import MP_OPT, USAGE, attempt, make_step, mp_run, run_mp_opt
+import support
+from runs import USAGE, attempt, make_step, mp_run, run_mp_opt
 from runs import write_model
 
 MODEL = """
@@ -187,9 +187,7 @@ def test_bad_profiles(tmp_path, text, message):
     if text is not None:
         times.write_text(text)
     flags = (f"--report={page}", f"--profile={times}", "--mixed-bf16")
-    done = subprocess.run(
-        [MP_OPT, model, *flags], capture_output=True, text=True
-    )
+    done = support.attempt(model, *flags)
     assert done.returncode == 1 and done.stderr.count("error") == 1
     assert message in done.stderr and str(times) in done.stderr, done.stderr
     assert not page.exists()

@@ -2,15 +2,15 @@
 """Operators of com.microsoft that onnxruntime's quantizer writes, and weights
 of 4 and 2 bits, beside onnxruntime."""
 
-import subprocess
 
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from runs import NOT_COMPILED, fail, mp_run
-from support import MP_OPT
+from onnx_models import describe, inputs_of, make_model, run_ort
+import support
+from runs import compute, NOT_COMPILED, fail
 
 onnxruntime = pytest.importorskip("onnxruntime")
 F, U, S = np.float32, np.uint8, np.int8
@@ -107,13 +107,12 @@ def build(op, operands, attributes, domain="com.microsoft"):
         operands = [*operands[-2:], *operands[:-2]]
         first = 2
     names = ["" if o is None else f"o{i}" for i, o in enumerate(operands)]
-    constants = [
-        numpy_helper.from_array(np.asarray(o), f"o{i}")
+    constants = {
+        f"o{i}": o
         for i, o in enumerate(operands)
         if o is not None and i != first
-    ]
+    }
     value = operands[first]
-    kind = helper.np_dtype_to_tensor_dtype(value.dtype)
     result = TensorProto.FLOAT
     if "QLinear" in op or op == "QuantizeLinear" or len(operands) == 9:
         zero_point = operands[1 if op == "QLinearConcat" else -1]
@@ -122,40 +121,29 @@ def build(op, operands, attributes, domain="com.microsoft"):
         result = TensorProto.UINT8
         if zero_point is not None:
             result = helper.np_dtype_to_tensor_dtype(zero_point.dtype)
-    graph = helper.make_graph(
-        [helper.make_node(op, names, ["y"], "node",
-                          domain=domain, **attributes)],
-        "g",
-        [helper.make_tensor_value_info(f"o{first}", kind, value.shape)],
-        [helper.make_tensor_value_info("y", result, None)],
-        constants,
+    made = helper.make_node(
+        op, names, ["y"], "node", domain=domain, **attributes
     )
-    imports = [helper.make_opsetid("", 17), helper.make_opsetid(domain, 1)]
-    model = helper.make_model(graph, opset_imports=imports, ir_version=9)
-    return model, {f"o{first}": value}
+    feeds = {f"o{first}": value}
+    model = make_model(
+        [made], inputs_of(feeds), [describe("y", result)], constants, ir=9,
+        domains=[domain],
+    )  # fmt: skip
+    return model, feeds
 
 
-def run_both(tmp_path, model, feeds):
-    path = tmp_path / "model.onnx"
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), providers=["CPUExecutionProvider"]
-    )
-    expected = session.run(None, feeds)[0]
-    kind = helper.np_dtype_to_tensor_dtype(expected.dtype)
-    model.graph.output[0].CopyFrom(
-        helper.make_tensor_value_info("y", kind, expected.shape)
-    )
-    onnx.save(model, path)
-    np.savez(tmp_path / "in.npz", **feeds)
-    mp_run("run", path, tmp_path / "in.npz", "-o", tmp_path / "out.npz")
-    found = np.load(tmp_path / "out.npz")["y"]
+def run_both(model, feeds):
+    expected = run_ort(model, feeds)[0]
+    stated = describe("y", expected.dtype, expected.shape)
+    model.graph.output[0].CopyFrom(stated)
+    found = compute(model, feeds)["y"]
     assert found.dtype == expected.dtype and found.shape == expected.shape
     return found, expected
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_like_onnxruntime(tmp_path, name):
-    found, expected = run_both(tmp_path, *build(*CASES[name]))
+def test_like_onnxruntime(name):
+    found, expected = run_both(*build(*CASES[name]))
     if np.issubdtype(found.dtype, np.integer):
         # Averages and softmaxes of onnxruntime round on their way.
         apart = np.abs(found.astype(int) - expected.astype(int))
@@ -165,17 +153,13 @@ def test_like_onnxruntime(tmp_path, name):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
-def test_mean(tmp_path):
+def test_mean():
     """onnxruntime has no kernel for it, nor zero points that are left out."""
     model, feeds = build("QLinearReduceMean", [X[0], X[1], None, *TO],
                          dict(axes=[1, 3], keepdims=0))
-    onnx.save(model, tmp_path / "model.onnx")
-    np.savez(tmp_path / "in.npz", **feeds)
-    mp_run("run", tmp_path / "model.onnx", tmp_path / "in.npz", "-o",
-           tmp_path / "out.npz")
     mean = (X[0] * X[1].astype(float)).mean(axis=(1, 3))
     expected = np.clip(np.rint(mean / TO[0]) + TO[1], 0, 255)
-    np.testing.assert_array_equal(np.load(tmp_path / "out.npz")["y"], expected)
+    np.testing.assert_array_equal(compute(model, feeds)["y"], expected)
 
 
 def test_softmax_of_old_opsets(tmp_path):
@@ -236,15 +220,12 @@ def narrow_model(kind, raw, shape, as_node=False):
     ]
     if as_node:
         nodes.insert(0, helper.make_node("Constant", [], ["w"], value=weight))
-    graph = helper.make_graph(
-        nodes, "g",
-        [helper.make_tensor_value_info("x", 1, [3, shape[0]])],
-        [helper.make_tensor_value_info("y", 1, [3, shape[1]])],
-        [zero_point, numpy_helper.from_array(scales, "s")]
-        + ([] if as_node else [weight]),
-    )
-    model = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=11
+    model = make_model(
+        nodes, {"x": [3, shape[0]]}, {"y": [3, shape[1]]},
+        [
+            zero_point, numpy_helper.from_array(scales, "s")
+        ] + ([] if as_node else [weight]),
+        opset=25, ir=11
     )
     wide = values.reshape(shape) - np.repeat(zeros.reshape(half), 2, axis=0)
     return model, wide * np.repeat(scales, 2, axis=0)
@@ -254,47 +235,34 @@ def narrow_model(kind, raw, shape, as_node=False):
 @pytest.mark.parametrize("raw", [False, True])
 @pytest.mark.parametrize("kind", NARROW)
 @pytest.mark.parametrize("shape", [(4, 3), (64, 33)])
-def test_narrow_weights(tmp_path, kind, raw, shape, as_node):
+def test_narrow_weights(kind, raw, shape, as_node):
     model, weight = narrow_model(kind, raw, shape, as_node)
-    onnx.save(model, tmp_path / "model.onnx")
     x = np.random.default_rng(0).standard_normal((3, shape[0])).astype(F)
-    np.savez(tmp_path / "in.npz", x=x)
-    mp_run("run", tmp_path / "model.onnx", tmp_path / "in.npz", "-o",
-           tmp_path / "out.npz")
-    found = np.load(tmp_path / "out.npz")["y"]
+    found = compute(model, {"x": x})["y"]
     expected = x.astype(float) @ weight
     worst = np.abs(expected).max()
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * worst)
 
 
-def test_known_narrow_integers(tmp_path):
+def test_known_narrow_integers():
     """Quantized to 4 bits and back; numbers that a Cast knows."""
     four = TensorProto.INT4
-    graph = helper.make_graph(
+    model = make_model(
         [
             helper.make_node("QuantizeLinear", ["x", "s", "k"], ["q"]),
             helper.make_node("DequantizeLinear", ["q", "s", "k"], ["y"]),
             helper.make_node("Cast", ["n"], ["z"], to=TensorProto.FLOAT),
         ],
-        "g",
-        [helper.make_tensor_value_info("x", 1, [6])],
-        [helper.make_tensor_value_info("y", 1, [6]),
-         helper.make_tensor_value_info("z", 1, [3])],
+        {"x": [6]}, {"y": [6], "z": [3]},
         [
             numpy_helper.from_array(scale(0.5), "s"),
             helper.make_tensor("k", four, [], [1]),
             helper.make_tensor("n", four, [3], [-3, 5, -8]),
         ],
+        opset=21, ir=10
     )
-    model = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10
-    )
-    onnx.save(model, tmp_path / "model.onnx")
     x = np.array([-9, -1.3, 0.2, 0.74, 2.9, 9], F)
-    np.savez(tmp_path / "in.npz", x=x)
-    mp_run("run", tmp_path / "model.onnx", tmp_path / "in.npz", "-o",
-           tmp_path / "out.npz")
-    out = np.load(tmp_path / "out.npz")
+    out = compute(model, {"x": x})
     expected = (np.clip(np.rint(x / 0.5) + 1, -8, 7) - 1) * 0.5
     np.testing.assert_array_equal(out["y"], expected)
     np.testing.assert_array_equal(out["z"], [-3, 5, -8])
@@ -333,9 +301,8 @@ def test_narrow_values_of_callers(tmp_path, where):
         )
         complaint = "output 1 is not a tensor of numbers"
     onnx.save(model, tmp_path / "model.onnx")
-    done = subprocess.run(
-        [MP_OPT, tmp_path / "model.onnx", "--emit=obj", "-o",
-         tmp_path / "model.o"],
-        capture_output=True, text=True, timeout=120,
+    done = support.attempt(
+        tmp_path / "model.onnx", "--emit=obj", "-o", tmp_path / "model.o",
+        timeout=120
     )
     assert done.returncode != 0 and complaint in done.stderr

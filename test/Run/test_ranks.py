@@ -13,6 +13,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+from onnx_models import make_model
 from ranks import ENVIRONMENT, LAUNCHERS, find_launcher, launch, launcher, lose_rank
 from ranks import make_data, make_model, make_steps, refuse, train
 from runs import BAD_INPUT, MP_RUN, attempt, command, load_safetensors
@@ -180,13 +181,10 @@ def test_overlap(tmp_path):
             helper.make_node("Relu", [f"h{i}"], [f"a{i + 1}"]),
         ]
     sizes = ["batch", size]
-    graph = helper.make_graph(
-        nodes, "g", [helper.make_tensor_value_info("a0", 1, sizes)],
-        [helper.make_tensor_value_info(f"a{layers}", 1, sizes)], weights,
-    )
-    opsets = [helper.make_opsetid("", 21)]
     onnx.save(
-        helper.make_model(graph, opset_imports=opsets, ir_version=9),
+        make_model(
+            nodes, {"a0": sizes}, {f"a{layers}": sizes}, weights, opset=21, ir=9
+        ),
         tmp_path / "m.onnx",
     )
     step = tmp_path / "step.mlirbc"

@@ -4,11 +4,11 @@ which chooses its own: 25 MiB, four ranks, on as many processors as there are.""
 
 import pathlib
 import statistics
-import subprocess
 import time
 
 import pytest
 
+import support
 from ranks import ENVIRONMENT, launcher
 from runs import MP_RUN
 
@@ -35,11 +35,10 @@ def skip_if_busy():
 
 def measure(launcher):
     program = pathlib.Path(MP_RUN).parent / "reduction-speed"
-    done = subprocess.run(
-        [launcher, "-n", "4", program], capture_output=True, text=True, timeout=120,
-        env=ENVIRONMENT,
+    done = support.attempt(
+        "-n", "4", program, program=launcher, timeout=120, env=ENVIRONMENT,
+        code=0
     )
-    assert done.returncode == 0, done.stdout + done.stderr
     pairs = [tuple(map(float, line.split())) for line in done.stdout.splitlines()]
     assert len(pairs) == 9
     return statistics.median(means / own for means, own in pairs)

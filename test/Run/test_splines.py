@@ -5,6 +5,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import helper, numpy_helper
+from onnx_models import make_model
 from runs import attempt, run_mp_opt, scratch_dir
 
 
@@ -72,16 +73,10 @@ class Spline:
         return basis
 
     def save(self, path, batch):
-        info = helper.make_tensor_value_info
-        graph = helper.make_graph(
-            self.nodes,
-            "spline",
-            [info("x", onnx.TensorProto.FLOAT, [batch, 3])],
-            [info("y", onnx.TensorProto.FLOAT, [batch, self.outputs])],
-            self.constants,
+        model = make_model(
+            self.nodes, {"x": [batch, 3]}, {"y": [batch, self.outputs]},
+            self.constants, name="spline"
         )
-        opset = [helper.make_opsetid("", 17)]
-        model = helper.make_model(graph, ir_version=8, opset_imports=opset)
         onnx.save(model, path)
 
 

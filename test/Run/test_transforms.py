@@ -6,9 +6,10 @@ import pathlib
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 
 from libraries import Library, emit, needs_linker
+from onnx_models import make_model
 from runs import mp_run, run_mp_opt
 
 SHAPE = (8, 40, 18, 20)
@@ -31,15 +32,10 @@ def step(request, tmp_path_factory):
         helper.make_node("Relu", ["a"], ["b"]),
         helper.make_node("Conv", ["b", "w"], ["y"], pads=[1, 1, 1, 1]),
     ]
-    graph = helper.make_graph(
-        nodes, "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, SHAPE)],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, SHAPE)],
-        weights,
+    onnx.save(
+        make_model(nodes, {"x": SHAPE}, {"y": SHAPE}, weights),
+        folder / "m.onnx"
     )
-    opsets = [helper.make_opsetid("", 17)]
-    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8),
-              folder / "m.onnx")
     flags = [] if request.param == "fp32" else [request.param]
     run_mp_opt(folder / "m.onnx", "--train", "--loss=mse", "--optimizer=none",
                *flags, "--summary=none", "-o", folder / "step.onnx")

@@ -2,13 +2,12 @@
 """mp-opt --verify: what is about to be written is run first."""
 
 import re
-import subprocess
 
 import numpy as np
 import pytest
 
+import support
 from runs import BAD_INPUT, OUTSIDE, USAGE, write_model
-from support import MP_OPT
 
 # In 16 bit, numbers that are added to 4096 are lost.
 LOSSY = """
@@ -26,12 +25,7 @@ FLAGS = ("--mixed-bf16", "--summary=none")
 
 
 def verify(model, *flags):
-    return subprocess.run(
-        [MP_OPT, model, *FLAGS, *map(str, flags)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    return support.attempt(model, *FLAGS, *flags, timeout=120)
 
 
 def test_a_good_result(tmp_path):
@@ -133,16 +127,11 @@ def test_values_too_small_for_fp16(tmp_path):
         "w": np.full((32, 32), 1e-5, np.float32),
     }
     np.savez(tmp_path / "x.npz", **arrays)
-    done = subprocess.run(
-        [
-            MP_OPT, model, "--mixed-fp16", "--summary=none",
-            f"--verify={tmp_path / 'x.npz'}", "-o", tmp_path / "out.onnx",
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
+    done = support.attempt(
+        model, "--mixed-fp16", "--summary=none",
+        f"--verify={tmp_path / 'x.npz'}", "-o", tmp_path / "out.onnx",
+        timeout=120, code=OUTSIDE
     )
-    assert done.returncode == OUTSIDE, done.stderr
     assert "the least number of fp16" in done.stderr
 
 

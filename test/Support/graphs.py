@@ -10,10 +10,38 @@ import concurrent.futures
 
 import ml_dtypes
 import numpy as np
-import onnx
-import onnxruntime as ort
+from onnx_models import describe, make_model, rewritten, run_ort
 from onnx import helper, numpy_helper
-from support import run_mp_opt, scratch_dir
+
+
+class Value(str):
+    """The name of a value of a graph; operators add nodes to the graph."""
+
+    # Numbers of NumPy leave operators to this class.
+    __array_ufunc__ = None
+
+    def __new__(cls, graph, name):
+        value = super().__new__(cls, name)
+        value.graph = graph
+        return value
+
+    def __add__(self, other):
+        return self.graph.add("Add", self, other)
+
+    def __sub__(self, other):
+        return self.graph.add("Sub", self, other)
+
+    def __rsub__(self, other):
+        return self.graph.add("Sub", other, self)
+
+    def __mul__(self, other):
+        return self.graph.add("Mul", self, other)
+
+    def __rmul__(self, other):
+        return self.graph.add("Mul", other, self)
+
+    def __truediv__(self, other):
+        return self.graph.add("Div", self, other)
 
 
 class Graph:
@@ -30,69 +58,54 @@ class Graph:
         shape = data.shape if shape is None else shape
         self.inputs.append(describe(name, data.dtype, shape))
         self.feed[name] = data
-        return name
+        return Value(self, name)
 
     def parameter(self, name, dtype, shape):
         """An input of a body."""
         self.inputs.append(describe(name, dtype, shape))
-        return name
+        return Value(self, name)
 
     def constant(self, data, dtype=np.float32):
         name = f"{self.prefix}c{len(self.constants)}"
         data = np.asarray(data, dtype)
         self.constants.append(numpy_helper.from_array(data, name))
-        return name
+        return Value(self, name)
 
     def add(self, op, *inputs, **attributes):
-        """A node of one result."""
+        """A node of one result; numbers become constants of float32."""
         return self.add_all(op, inputs, 1, **attributes)[0]
 
     def add_all(self, op, inputs, results, **attributes):
         first = f"{self.prefix}n{len(self.nodes)}"
         names = [first] + [f"{first}_{k}" for k in range(1, results)]
+        inputs = [
+            str(i if isinstance(i, str) else self.constant(i)) for i in inputs
+        ]
         self.nodes.append(helper.make_node(op, inputs, names, **attributes))
-        return names
+        return [Value(self, name) for name in names]
 
     def output(self, name, dtype=np.float32, shape=None):
         self.outputs.append(describe(name, dtype, shape))
 
     def model(self):
-        graph = helper.make_graph(
-            self.nodes, "g", self.inputs, self.outputs, self.constants
+        return make_model(
+            self.nodes, self.inputs, self.outputs, self.constants, self.opset
         )
-        opset = helper.make_opsetid("", self.opset)
-        return helper.make_model(graph, opset_imports=[opset], ir_version=8)
 
     def body(self):
         """As the body of a Scan or Loop, or a branch of an If."""
         return self.model().graph
 
 
-def describe(name, dtype, shape):
-    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-    return helper.make_tensor_value_info(name, kind, shape)
-
-
 def run(model, feed):
     """The outputs of a model, or of one in a file."""
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 4
-    if isinstance(model, onnx.ModelProto):
-        model = model.SerializeToString()
-    return ort.InferenceSession(model, options).run(None, feed)
+    return run_ort(model, feed, optimize=False)
 
 
 def run_mixed(graph, dtype, *flags):
     """The outputs of the mixed form of a graph."""
-    folder = scratch_dir("graph")
-    onnx.save(graph.model(), folder / "source.onnx")
-    run_mp_opt(
-        folder / "source.onnx", f"--mixed-{dtype}", "--emulate", *flags,
-        "-o", folder / "mixed.onnx",
-    )
-    return run(str(folder / "mixed.onnx"), graph.feed)
+    flags = (f"--mixed-{dtype}", "--emulate", *flags)
+    return run(rewritten(graph.model(), *flags), graph.feed)
 
 
 def is_rounded(array, dtype):

@@ -2,7 +2,9 @@
 """What ONNX's own tests have: node tests, models of one op that the onnx package
 makes, and the models that it ships."""
 
+import concurrent.futures
 import functools
+import itertools
 import pathlib
 import warnings
 
@@ -43,3 +45,73 @@ def is_valid(model):
     except Exception:
         return False
     return True
+
+
+def listed(path):
+    """The lines of a list, without comments, split at the first blank."""
+    lines = path.read_text().splitlines()
+    lines = [n for n in lines if n.strip() and not n.startswith("#")]
+    return [line.split(maxsplit=1) for line in lines]
+
+
+# Batches ---------------------------------------------------------------------
+
+
+def batches(cases, key, size):
+    """Lists of up to `size` cases with the same key."""
+    for _, group in itertools.groupby(sorted(cases, key=key), key=key):
+        group = list(group)
+        for start in range(0, len(group), size):
+            yield group[start : start + size]
+
+
+def merged(cases):
+    """One model with the graphs of all cases side by side."""
+    result = onnx.ModelProto()
+    result.CopyFrom(cases[0].model)
+    if len(cases) == 1:
+        return result
+    kinds = ("node", "input", "output", "initializer")
+    for kind in kinds:
+        del getattr(result.graph, kind)[:]
+    for index, case in enumerate(cases):
+        part = onnx.compose.add_prefix(
+            case.model, f"case{index}/", rename_nodes=False
+        ).graph
+        for kind in kinds:
+            getattr(result.graph, kind).extend(getattr(part, kind))
+    return result
+
+
+def failure(check, cases, path):
+    """Why a check fails on cases; None when it does not."""
+    try:
+        check(cases, path)
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        return " | ".join(lines)[:700]
+    return None
+
+
+def failures_of_batch(check, cases, folder):
+    together = failure(check, cases, folder / cases[0].name)
+    if together is None or len(cases) == 1:
+        return {cases[0].name: together} if together else {}
+    alone = {
+        c.name: failure(check, [c], folder / f"{c.name}_alone") for c in cases
+    }
+    alone = {name: why for name, why in alone.items() if why}
+    first, last = cases[0].name, cases[-1].name
+    return alone or {f"{first} to {last}, only together": together}
+
+
+def failures(check, work, folder, workers):
+    """Why cases fail, by name. `check` takes a batch and a path of its own;
+    the cases of a batch that fails are run one by one."""
+    failed = {}
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        for found in pool.map(
+            lambda cases: failures_of_batch(check, cases, folder), work
+        ):
+            failed.update(found)
+    return failed

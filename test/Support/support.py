@@ -42,16 +42,25 @@ def scratch_dir(prefix="t"):
     return pathlib.Path(tempfile.mkdtemp(prefix=prefix + "-", dir=_scratch))
 
 
+def attempt(*arguments, program=MP_OPT, code=None, **options):
+    """Run mp-opt or another program; its exit code must be `code` if any is
+    given."""
+    usual = dict(capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
+    command = [program, *map(str, arguments)]
+    done = subprocess.run(command, **usual | options)
+    assert code in (None, done.returncode), (
+        f"exit code {done.returncode}: {done.stdout}{done.stderr}"
+    )
+    return done
+
+
 def run_mp_opt(*arguments):
     """Run mp-opt; a failure raises with what it wrote to stderr."""
-    command = [MP_OPT, *map(str, arguments)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS
-    )
+    done = attempt(*arguments)
     if done.returncode != 0:
         raise AssertionError(
             f"exit code {done.returncode}: {done.stderr[-2000:].strip()}\n"
-            f"of {' '.join(command)}"
+            f"of {' '.join(map(str, [MP_OPT, *arguments]))}"
         )
     return done
 

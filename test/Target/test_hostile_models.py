@@ -8,13 +8,13 @@ three times the model's size.
 
 import functools
 import resource
-import subprocess
 
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from support import MP_OPT
+from conversions import convert
+from onnx_models import make_model
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 MIB = 1 << 20
@@ -32,27 +32,10 @@ def limits(size):
 def run(model, folder, *flags):
     """The exit code and what is said, of a model or the bytes of one."""
     content = model if isinstance(model, bytes) else model.SerializeToString()
-    source, output = folder / "hostile.onnx", folder / "out.onnx"
-    source.write_bytes(content)
-    output.write_bytes(b"old!")
-    done = subprocess.run(
-        [MP_OPT, source, *flags, "-o", output],
-        capture_output=True,
-        text=True,
-        timeout=SECONDS * 6,  # of a machine with other things to do
+    return convert(
+        content, folder, *flags, timeout=SECONDS * 6,
         preexec_fn=functools.partial(limits, len(content)),
-    )
-    assert done.returncode in (0, 1), done.stderr
-    errors = [line for line in done.stderr.splitlines() if "error:" in line]
-    if done.returncode == 1:
-        assert len(errors) == 1, done.stderr
-        assert errors[0].startswith(f"{source}: error: ")
-        assert output.read_bytes() == b"old!"
-    else:
-        assert not errors
-        onnx.load(output)
-    assert sorted(folder.iterdir()) == [source, output]
-    return done
+    )  # fmt: skip
 
 
 def refused(model, folder, message):
@@ -69,23 +52,9 @@ def accepted(model, folder):
 
 def make(nodes, initializers=(), inputs=None, outputs=("y",), functions=()):
     inputs = inputs or {"x": [1, 4, 8, 8]}
-    return helper.make_model(
-        helper.make_graph(
-            nodes,
-            "g",
-            [
-                helper.make_tensor_value_info(name, FLOAT, shape)
-                for name, shape in inputs.items()
-            ],
-            [helper.make_tensor_value_info(n, FLOAT, None) for n in outputs],
-            initializers,
-        ),
-        functions=functions,
-        opset_imports=[
-            helper.make_opsetid("", 22),
-            helper.make_opsetid("local", 1),
-        ],
-        ir_version=10,
+    return make_model(
+        nodes, inputs, {n: None for n in outputs}, initializers, opset=22,
+        ir=10, domains=["local"], functions=functions
     )
 
 

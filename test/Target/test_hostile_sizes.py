@@ -3,13 +3,11 @@
 gradients that nothing has: one error that names the node.
 """
 
-import subprocess
-
 import numpy as np
-import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from support import MP_OPT
+from conversions import convert
+from onnx_models import make_model
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 HUGE = 2**62
@@ -19,26 +17,12 @@ node = helper.make_node
 
 
 def make(nodes, constants=(), inputs=None, outputs=None, opset=18):
-    graph = helper.make_graph(
-        nodes,
-        "g",
-        inputs or [info("x", FLOAT, [2, 3])],
+    return make_model(
+        nodes, inputs or [info("x", FLOAT, [2, 3])],
         outputs or [info("y", FLOAT, None)],
-        [numpy_helper.from_array(v, f"c{i}") for i, v in enumerate(constants)],
+        {f"c{i}": v for i, v in enumerate(constants)}, opset=opset,
+        domains=[GRADIENT]
     )
-    imports = [helper.make_opsetid("", opset), helper.make_opsetid(GRADIENT, 1)]
-    return helper.make_model(graph, opset_imports=imports, ir_version=8)
-
-
-def convert(model, folder):
-    source, output = folder / "m.onnx", folder / "o.onnx"
-    onnx.save(model, source)
-    output.unlink(missing_ok=True)
-    done = subprocess.run(
-        [MP_OPT, source, "-o", output], capture_output=True, text=True
-    )
-    assert output.exists() == (done.returncode == 0)
-    return done
 
 
 def refuse(model, folder, *texts):

@@ -7,20 +7,17 @@ ONNX's node tests and of the model collection.
 
 import pathlib
 import re
-import subprocess
 
 import onnx
 import pytest
 from node_cases import CASES, all_cases
-from support import MODELS, MP_OPT, scratch_dir
+from support import MODELS, MP_OPT, attempt, scratch_dir
 
 GUARD = pathlib.Path(MP_OPT).with_name("inference-guard")
 
 
 def count(models):
-    done = subprocess.run(
-        [GUARD, *models], capture_output=True, text=True, check=True
-    )
+    done = attempt(*models, program=GUARD, timeout=None, check=True)
     print(done.stdout)
     names = ("models", "nodes", "refused", "constant operands", "hidden")
     last = done.stdout.splitlines()[-1]

@@ -5,13 +5,13 @@ what is wrong, but harmless, is a warning, and an error where that is asked for.
 
 import collections
 import pathlib
-import subprocess
 
 import onnx
 import pytest
+from conversions import convert
 from invalid_models import CASES, branch, branches, function, make
 from onnx import TensorProto, helper
-from support import MP_OPT
+from support import MP_OPT, attempt
 
 MP_RUN = pathlib.Path(MP_OPT).with_name("mp-run")
 LEAST = 10  # of each kind
@@ -122,25 +122,6 @@ ir-version-functions_at_7
 """.split()
 
 
-def convert(model, folder, *flags):
-    source, output = folder / "m.onnx", folder / "out.onnx"
-    source.write_bytes(model.SerializeToString())
-    output.write_bytes(b"old!")
-    done = subprocess.run(
-        [MP_OPT, source, *flags, "-o", output], capture_output=True, text=True
-    )
-    said = done.stderr.splitlines()
-    errors = [line for line in said if "error: " in line]
-    if done.returncode:
-        assert done.returncode == 1 and len(errors) == 1, done.stderr
-        assert errors[0].startswith(f"{source}: error: ")
-        assert output.read_bytes() == b"old!"
-    else:
-        assert not errors, done.stderr
-    assert sorted(folder.iterdir()) == [source, output]
-    return done
-
-
 def is_valid(model):
     """What ONNX says. It wants the ranks of outputs, which models here often
     leave open."""
@@ -186,7 +167,7 @@ def test_as_text(tmp_path):
         '<ir_version: 10, opset_import: ["" : 21]> '
         "g (float[2,3] x) => (float[2,3] y) { y = Softmax <axis = 2> (x) }"
     )
-    done = subprocess.run([MP_OPT, source], capture_output=True, text=True)
+    done = attempt(source)
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr == (
         f"{source}: error: node with output 'y' (Softmax-13): attribute "
@@ -363,10 +344,8 @@ def test_mp_run(tmp_path):
     source.write_bytes(model.SerializeToString())
 
     def run(*flags):
-        return subprocess.run(
-            [MP_RUN, "run", source, "--random", *flags],
-            capture_output=True,
-            text=True,
+        return attempt(
+            "run", source, "--random", *flags, program=MP_RUN
         )
 
     assert run().returncode == 0

@@ -18,6 +18,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+import onnx_models
 import support
 
 INTERNAL = 70
@@ -57,21 +58,19 @@ def make_model(path, rows=64):
     """Two MatMuls with weights in all forms that a tensor can have."""
     weight = np.full((rows, rows), SECRET, np.float32)
     weight[:, ::8] = OTHER
-    typed = helper.make_tensor(
-        "typed", TensorProto.FLOAT, weight.shape, weight.ravel().tolist()
-    )
-    sixteen = helper.make_tensor(
-        "sixteen",
-        TensorProto.FLOAT16,
-        weight.shape,
-        weight.astype(np.float16).ravel().tolist(),
+    typed, sixteen = (
+        helper.make_tensor(
+            name, kind, weight.shape, weight.astype(dtype).ravel().tolist()
+        )
+        for name, kind, dtype in (
+            ("typed", TensorProto.FLOAT, np.float32),
+            ("sixteen", TensorProto.FLOAT16, np.float16),
+        )
     )
     eight = TensorProto(
-        name="eight",
-        data_type=TensorProto.FLOAT8E4M3FN,
-        dims=[rows, rows],
+        name="eight", data_type=TensorProto.FLOAT8E4M3FN, dims=[rows, rows],
         raw_data=SECRET.tobytes() * (rows * rows // 4),
-    )
+    )  # fmt: skip
     nodes = [
         helper.make_node("MatMul", ["x", "raw"], ["a"], name="first"),
         helper.make_node("MatMul", ["a", "typed"], ["b"], name="second"),
@@ -79,19 +78,16 @@ def make_model(path, rows=64):
         helper.make_node("Cast", ["eight"], ["z"], to=1, name="cast"),
         helper.make_node("Identity", ["sixteen"], ["s"], name="id"),
     ]
-    value = helper.make_tensor_value_info
-    graph = helper.make_graph(
-        nodes,
-        "secrets",
-        [value("x", TensorProto.FLOAT, ["n", rows])],
+    describe = onnx_models.describe
+    model = onnx_models.make_model(
+        nodes, {"x": ["n", rows]},
         [
-            value("y", TensorProto.FLOAT, ["n", rows]),
-            value("z", TensorProto.FLOAT, [rows, rows]),
-            value("s", TensorProto.FLOAT16, [rows, rows]),
+            describe("y", shape=["n", rows]), describe("z", shape=[rows, rows]),
+            describe("s", np.float16, [rows, rows]),
         ],
         [numpy_helper.from_array(weight, "raw"), typed, sixteen, eight],
+        opset=19, ir=None, name="secrets"
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)])
     onnx.save_model(model, path)
     return path
 
@@ -107,16 +103,10 @@ class Scene:
         self.output.write_text("old")
 
     def run(self, *arguments, output="out.onnx", **options):
-        command = [support.MP_OPT, *map(str, arguments)]
-        if output:
-            command += ["-o", self.folder / output]
-        return subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            env={**os.environ, "TMPDIR": str(self.temporary)},
-            **options,
+        arguments += ("-o", self.folder / output) if output else ()
+        environment = {**os.environ, "TMPDIR": str(self.temporary)}
+        return support.attempt(
+            *arguments, timeout=120, env=environment, **options
         )
 
     def check_outputs(self):

@@ -8,7 +8,7 @@ import subprocess
 import threading
 
 import pytest
-from support import MP_OPT
+from support import MP_OPT, attempt
 
 SERVER = pathlib.Path(MP_OPT).with_name("mp-opt-lsp-server")
 SECONDS = 30
@@ -162,6 +162,5 @@ def test_what_is_no_mlir(editor):
 
 
 def test_version():
-    done = subprocess.run([SERVER, "--version"], capture_output=True, text=True)
-    assert done.returncode == 0
+    done = attempt("--version", program=SERVER, code=0)
     assert done.stdout.startswith("mp-opt-lsp-server ") and "LLVM" in done.stdout

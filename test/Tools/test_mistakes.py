@@ -15,7 +15,7 @@ import zipfile
 import numpy as np
 import onnx
 import pytest
-from support import MP_OPT, run_mp_opt, scratch_dir
+from support import MP_OPT, attempt, run_mp_opt, scratch_dir
 
 INPUTS = pathlib.Path(__file__).parent / "Inputs"
 MP_RUN = str(pathlib.Path(MP_OPT).with_name("mp-run"))
@@ -310,9 +310,8 @@ RUN_ROWS = [
 
 
 def check(program, folder, arguments, code, text):
-    done = subprocess.run(
-        [program, *arguments], cwd=folder, capture_output=True, text=True,
-        timeout=60, stdin=subprocess.DEVNULL,
+    done = attempt(
+        *arguments, program=program, cwd=folder, stdin=subprocess.DEVNULL
     )
     wanted = done.returncode if code is None and done.returncode else code
     assert done.returncode == wanted, done.stderr
@@ -392,8 +391,7 @@ def test_other_names_of_a_run():
 
 def test_usage_without_arguments():
     for name, first in ((MP_OPT, "usage: mp-opt INPUT"), (MP_RUN, "usage: mp-run")):
-        done = subprocess.run([name], capture_output=True, text=True, timeout=60)
-        assert done.returncode == USAGE
+        done = attempt(program=name, code=USAGE)
         assert first in done.stdout + done.stderr
 
 

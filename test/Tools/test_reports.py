@@ -18,6 +18,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+import onnx_models
 from support import DTYPES, MP_OPT, run_mp_opt
 
 FLOAT = TensorProto.FLOAT
@@ -48,16 +49,10 @@ def make_model(path, layers=3, names=(), ir_version=8):
             value = output
     nodes.append(helper.make_node("Identity", [value], ["y"], "last"))
     shape = ["batch", 8, 8]
-    graph = helper.make_graph(
-        nodes,
-        "main graph",
-        [helper.make_tensor_value_info("x", FLOAT, shape)],
-        [helper.make_tensor_value_info("y", FLOAT, shape)],
-        [numpy_helper.from_array(np.ones((8, 8), np.float32), "w")],
+    model = onnx_models.make_model(
+        nodes, {"x": shape}, {"y": shape}, {"w": np.ones((8, 8), np.float32)},
+        ir=ir_version, name="main graph"
     )
-    opsets = [helper.make_opsetid("", 17)]
-    model = helper.make_model(graph, opset_imports=opsets,
-                              ir_version=ir_version)
     onnx.save(model, path)
     return path
 
@@ -291,15 +286,9 @@ def make_torch_model(path, key, layers=12):
             describe_scopes(node, key, [*scopes, *inner, output])
             nodes.append(node)
             value = output
-    graph = helper.make_graph(
-        nodes, "main_graph",
-        [helper.make_tensor_value_info("x", FLOAT, shape)],
-        [helper.make_tensor_value_info(value, FLOAT, shape)],
-        weights,
-    )
-    model = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10,
-        producer_name="pytorch")
+    model = onnx_models.make_model(
+        nodes, {"x": shape}, {value: shape}, weights, 20, 10, name="main_graph")
+    model.producer_name = "pytorch"
     onnx.save(model, path)
     return path
 

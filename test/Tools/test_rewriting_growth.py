@@ -7,14 +7,14 @@ these a search, or keeps it twice, shows here first.
 """
 
 import os
-import subprocess
 import sys
 
 import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from support import MP_OPT, processor_seconds
+from onnx_models import make_model
+from support import MP_OPT, attempt, processor_seconds
 
 
 def save_chain(path, count):
@@ -26,15 +26,14 @@ def save_chain(path, count):
         last = f"{kind.lower()}_{index}"
         nodes.append(helper.make_node(kind, operands, [last], f"n/{last}"))
     shape = ["batch", 16]
-    graph = helper.make_graph(
-        nodes,
-        "chain",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info(last, TensorProto.FLOAT, shape)],
-        [helper.make_tensor("w", TensorProto.FLOAT, [16, 16], [0.5] * 256)],
+    onnx.save(
+        make_model(
+            nodes, {"x": shape}, {last: shape},
+            [helper.make_tensor("w", TensorProto.FLOAT, [16, 16], [0.5] * 256)],
+            opset=22, ir=None, name="chain"
+        ),
+        path
     )
-    imports = [helper.make_opsetid("", 22)]
-    onnx.save(helper.make_model(graph, opset_imports=imports), path)
     return path
 
 
@@ -79,11 +78,9 @@ def test_memory_of_a_node(chains):
     def peak(path):
         output = path.with_suffix(".out.onnx")
         command = [MP_OPT, path, "--mixed-bf16", "-o", output]
-        made = subprocess.run(
-            [sys.executable, "-c", PEAK, *map(os.fspath, command)],
-            check=True,
-            capture_output=True,
-            text=True,
+        made = attempt(
+            "-c", PEAK, *map(os.fspath, command), program=sys.executable,
+            timeout=None, check=True
         )
         return int(made.stdout)
 

@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from onnx_models import make_model
 from support import MP_OPT
 
 MP_RUN = str(pathlib.Path(MP_OPT).with_name("mp-run"))
@@ -44,17 +45,15 @@ def run(*command):
 
 
 def make(name=NAME, op="MatMul", **more):
-    info = helper.make_tensor_value_info
     node = helper.make_node(op, ["x", name], ["h"], name=name, **more)
-    graph = helper.make_graph(
-        [node, helper.make_node("Softmax", ["h"], [name + "y"], name=name + "s")],
-        name,
-        [info("x", TensorProto.FLOAT, [4, 4])],
-        [info(name + "y", TensorProto.FLOAT, [4, 4])],
+    return make_model(
+        [
+            node,
+            helper.make_node("Softmax", ["h"], [name + "y"], name=name + "s")
+        ],
+        {"x": [4, 4]}, {name + "y": [4, 4]},
         [helper.make_tensor(name, TensorProto.FLOAT, [4, 4], [0.1] * 16)],
-    )
-    return helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8
+        opset=18, name=name
     )
 
 

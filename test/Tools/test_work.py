@@ -11,7 +11,8 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
+from onnx_models import describe, make_model
 from support import DTYPES, MODELS, run_mp_opt, scratch_dir
 
 FLOAT = TensorProto.FLOAT
@@ -20,19 +21,13 @@ FLOAT = TensorProto.FLOAT
 def save(path, nodes, inputs, weights=(), opset=22, functions=(), domains=()):
     """A model of these nodes; its outputs are those of the last node."""
     rng = np.random.default_rng(0)
-    graph = helper.make_graph(
-        nodes,
-        "g",
-        [helper.make_tensor_value_info(name, FLOAT, shape)
-         for name, shape in inputs.items()],
-        [helper.make_tensor_value_info(nodes[-1].output[0], FLOAT, None)],
-        [numpy_helper.from_array(
-            rng.standard_normal(shape).astype(np.float32), name)
-         for name, shape in dict(weights).items()],
+    weights = {
+        name: rng.standard_normal(shape).astype(np.float32)
+        for name, shape in dict(weights).items()
+    }
+    model = make_model(
+        nodes, inputs, nodes[-1].output[0], weights, opset, 10, domains
     )
-    opsets = [helper.make_opsetid("", opset),
-              *(helper.make_opsetid(domain, 1) for domain in domains)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
     model = onnx.shape_inference.infer_shapes(model)
     model.graph.output[0].CopyFrom(
         next(value for value in [*model.graph.value_info, *model.graph.output]
@@ -264,12 +259,9 @@ def test_custom_operators_are_named(tmp_path):
     nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]),
              helper.make_node("Frob", ["h"], ["y"], domain="my")]
     model = tmp_path / "m.onnx"
-    graph = helper.make_graph(
-        nodes, "g", [helper.make_tensor_value_info("x", FLOAT, [2, 2])],
-        [helper.make_tensor_value_info("y", FLOAT, [2, 2])],
-        [numpy_helper.from_array(np.ones((2, 2), np.float32), "w")])
-    opsets = [helper.make_opsetid("", 22), helper.make_opsetid("my", 1)]
-    onnx.save(helper.make_model(graph, opset_imports=opsets), model)
+    ones = {"w": np.ones((2, 2), np.float32)}
+    onnx.save(make_model(
+        nodes, {"x": [2, 2]}, {"y": [2, 2]}, ones, 22, None, ["my"]), model)
     summary, _ = summarize(model, "--mixed-fp16")
     assert summary["runtimes"]["runs_in"] == ["onnxruntime with my.Frob"]
 
@@ -313,16 +305,12 @@ def test_lines_fit_a_terminal(tmp_path):
         helper.make_node("Gemm", ["e", names[0], names[1]], ["logits"], "fc",
                          transB=1),
     ]
-    graph = helper.make_graph(
-        nodes, "g",
-        [helper.make_tensor_value_info("labels_in", TensorProto.INT64,
-                                       ["n"])],
-        [helper.make_tensor_value_info("logits", FLOAT, ["n", 3])],
-        [numpy_helper.from_array(np.ones(shape, np.float32), name)
-         for name, shape in zip(names, ([3, 4], [3], [9, 4]))])
+    shapes = zip(names, ([3, 4], [3], [9, 4]))
+    weights = {name: np.ones(shape, np.float32) for name, shape in shapes}
     model = tmp_path / "m.onnx"
-    onnx.save(helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 18)]), model)
+    onnx.save(make_model(
+        nodes, [describe("labels_in", np.int64, ["n"])], {"logits": ["n", 3]},
+        weights, 18, None), model)
     text = run_mp_opt(model, "--train", "--loss=softmax-cross-entropy",
                       f"--freeze={names[2]}", "--mixed-bf16",
                       "--raise-opset=false", "-o", tmp_path / "o.onnx").stderr

@@ -6,8 +6,11 @@ that torch's module has (names and first values) and the constants that are
 none. Weights are drawn by seed; ones and zeros are as modules begin.
 """
 
+import functools
+
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper, shape_inference
+from onnx_models import inputs_of, make_model
 
 DYNAMO, SCRIPT = "dynamo", "script"
 MODELS = {}
@@ -127,25 +130,11 @@ class Maker:
         return self
 
     def build(self, opset=20):
-        values = [
-            helper.make_tensor_value_info(
-                n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape
-            )
-            for n, v in self.inputs.items()
-        ]
-        output = helper.make_tensor_value_info(
-            self.output, TensorProto.FLOAT, None
-        )
-        stored = [
-            numpy_helper.from_array(v, n) for n, v in self.initializers.items()
-        ]
-        graph = helper.make_graph(self.nodes, "main_graph", values, [output], stored)
-        made = helper.make_model(
-            graph,
-            opset_imports=[helper.make_opsetid("", opset)],
-            ir_version=10,
-            producer_name="pytorch",
-        )
+        made = make_model(
+            self.nodes, inputs_of(self.inputs), self.output, self.initializers,
+            opset, 10, name="main_graph",
+        )  # fmt: skip
+        made.producer_name = "pytorch"
         # Exporters write all shapes.
         return shape_inference.infer_shapes(made, strict_mode=True)
 
@@ -198,24 +187,15 @@ def attend(make, query, key, value, mask, module, size=8):
     return make.node("MatMul", [weights, value], module)
 
 
-@model
-def encoder_dynamo():
-    return encoder(Maker(DYNAMO))
+def add_forms(function, *forms):
+    """One model for each exporter, or EXPORTER_merged."""
+    for form in forms:
+        exporter, _, merge = form.partition("_")
+        made = functools.partial(Maker, exporter, bool(merge))
+        MODELS[f"{function.__name__}_{form}"] = lambda m=made: function(m())
 
 
-@model
-def encoder_dynamo_merged():
-    return encoder(Maker(DYNAMO, merge=True))
-
-
-@model
-def encoder_script():
-    return encoder(Maker(SCRIPT))
-
-
-@model
-def encoder_script_merged():
-    return encoder(Maker(SCRIPT, merge=True))
+add_forms(encoder, "dynamo", "dynamo_merged", "script", "script_merged")
 
 
 def rms_norm(make, x, module):
@@ -276,25 +256,13 @@ def decoder(make, length=10):
     return make.finish(make.node("MatMul", [x, head], "lm_head"))
 
 
-@model
-def decoder_dynamo():
-    return decoder(Maker(DYNAMO))
-
-
-@model
-def decoder_script():
-    return decoder(Maker(SCRIPT))
+add_forms(decoder, "dynamo", "script", "script_merged")
 
 
 @model
 def decoder_of_few_positions():
     """Tables too short to look like waves: their squares make up 1."""
     return decoder(Maker(DYNAMO), length=5)
-
-
-@model
-def decoder_script_merged():
-    return decoder(Maker(SCRIPT, merge=True))
 
 
 @model

@@ -1,194 +1,91 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The recipes: losses with SGD, and other settings with losses of two kinds."""
 
+import re
+
 from recipes import RATE, Recipe
 
 
-def one(name, loss, function, output="y", labels="classes", **arguments):
+# The function of torch, and the usual output and labels, of a kind of loss.
+KINDS = {
+    "softmax-cross-entropy": ("cross_entropy", "y", "classes"),
+    "nll": ("nll_loss", "logp", "classes"),
+    "mse": ("mse_loss", "y", "targets"),
+    "l1": ("l1_loss", "y", "targets"),
+    "smooth-l1": ("smooth_l1_loss", "y", "targets"),
+    "huber": ("huber_loss", "y", "targets"),
+    "bce": ("binary_cross_entropy", "p", "bits"),
+    "bce-with-logits": ("binary_cross_entropy_with_logits", "y", "bits"),
+    "kl-div": ("kl_div", "logp", "probabilities"),
+}
+
+
+def arguments_of(settings):
+    """What torch's function takes for SETTING=VALUE[,VALUE...],..."""
+    found = {}
+    for key, text in re.findall(r"([a-z-]+)=([^=]*)(?:,|$)", settings):
+        key = {"weights": "weight"}.get(key, key.replace("-", "_"))
+        if key == "reduction":
+            found[key] = text
+        elif key == "ignore_index":
+            found[key] = int(text)
+        elif key in ("weight", "pos_weight"):
+            found[key] = [float(number) for number in text.split(",")]
+        elif key != "class_axis":
+            found[key] = float(text)
+    return found
+
+
+def one(name, loss, output=None, **extra):
     """A single loss with SGD. `loss` is KIND or KIND:SETTINGS."""
     kind, _, settings = loss.partition(":")
+    function, usual, labels = KINDS[kind]
+    output = output or usual
     text = f"{kind}:{output}" + (f":{settings}" if settings else "")
-    own = {"tokens", "zero_head"} & arguments.keys()
-    extra = {key: arguments.pop(key) for key in own}
-    terms = ((1, function, output, 0, arguments),)
+    if "ignore-index=-100" in settings:
+        labels = "classes-ignored"
+    terms = ((1, function, output, 0, arguments_of(settings)),)
     return Recipe(name, (text,), terms, labels=(labels,), **extra)
 
 
 WEIGHTS = [0.5, 2.0, 1.25]
 LISTED = "weights=0.5,2,1.25"
-IGNORED = dict(labels="classes-ignored")
-CE, NLL = "softmax-cross-entropy", "nll"
+SUM, IGNORED = "reduction=sum", "ignore-index=-100"
+CE, NLL, LOGITS = "softmax-cross-entropy", "nll", "bce-with-logits"
 
 LOSSES = [
-    one(
-        "sce-ignore",
-        f"{CE}:ignore-index=-100",
-        "cross_entropy",
-        **IGNORED,
-    ),
-    one(
-        "sce-ignore-class",
-        f"{CE}:ignore-index=1",
-        "cross_entropy",
-        ignore_index=1,
-    ),
-    one("sce-weights", f"{CE}:{LISTED}", "cross_entropy", weight=WEIGHTS),
-    one(
-        "sce-weights-ignore",
-        f"{CE}:{LISTED},ignore-index=-100",
-        "cross_entropy",
-        weight=WEIGHTS,
-        **IGNORED,
-    ),
-    one("sce-sum", f"{CE}:reduction=sum", "cross_entropy", reduction="sum"),
-    one(
-        "sce-smooth",
-        f"{CE}:label-smoothing=0.1",
-        "cross_entropy",
-        label_smoothing=0.1,
-    ),
-    one(
-        "sce-smooth-all",
-        f"{CE}:label-smoothing=1,ignore-index=-100",
-        "cross_entropy",
-        label_smoothing=1.0,
-        **IGNORED,
-    ),
-    one(
-        "sce-smooth-weights",
-        f"{CE}:label-smoothing=0.2,{LISTED}",
-        "cross_entropy",
-        label_smoothing=0.2,
-        weight=WEIGHTS,
-    ),
-    one(
-        "sce-smooth-sum",
-        f"{CE}:reduction=sum,label-smoothing=0.1,{LISTED},ignore-index=-100",
-        "cross_entropy",
-        label_smoothing=0.1,
-        weight=WEIGHTS,
-        reduction="sum",
-        **IGNORED,
-    ),
+    one("sce-ignore", f"{CE}:{IGNORED}"),
+    one("sce-ignore-class", f"{CE}:ignore-index=1"),
+    one("sce-weights", f"{CE}:{LISTED}"),
+    one("sce-weights-ignore", f"{CE}:{LISTED},{IGNORED}"),
+    one("sce-sum", f"{CE}:{SUM}"),
+    one("sce-smooth", f"{CE}:label-smoothing=0.1"),
+    one("sce-smooth-all", f"{CE}:label-smoothing=1,{IGNORED}"),
+    one("sce-smooth-weights", f"{CE}:label-smoothing=0.2,{LISTED}"),
+    one("sce-smooth-sum", f"{CE}:{SUM},label-smoothing=0.1,{LISTED},{IGNORED}"),
     one(
         "language-model",
-        f"{CE}:class-axis=-1,{LISTED},ignore-index=-100,label-smoothing=0.1",
-        "cross_entropy",
+        f"{CE}:class-axis=-1,{LISTED},{IGNORED},label-smoothing=0.1",
         tokens=True,
-        weight=WEIGHTS,
-        label_smoothing=0.1,
-        **IGNORED,
     ),
-    one(
-        "nll-weights-ignore",
-        f"{NLL}:{LISTED},ignore-index=-100",
-        "nll_loss",
-        "logp",
-        weight=WEIGHTS,
-        **IGNORED,
-    ),
-    one(
-        "nll-sum",
-        f"{NLL}:reduction=sum",
-        "nll_loss",
-        "logp",
-        reduction="sum",
-    ),
-    one(
-        "mse-sum",
-        "mse:reduction=sum",
-        "mse_loss",
-        "y",
-        "targets",
-        reduction="sum",
-    ),
-    one("l1", "l1", "l1_loss", "y", "targets"),
-    one(
-        "l1-sum",
-        "l1:reduction=sum",
-        "l1_loss",
-        "y",
-        "targets",
-        reduction="sum",
-    ),
-    one("smooth-l1", "smooth-l1", "smooth_l1_loss", "y", "targets"),
-    one(
-        "smooth-l1-beta",
-        "smooth-l1:beta=0.3",
-        "smooth_l1_loss",
-        "y",
-        "targets",
-        beta=0.3,
-    ),
-    one(
-        "smooth-l1-0",
-        "smooth-l1:beta=0",
-        "smooth_l1_loss",
-        "y",
-        "targets",
-        beta=0.0,
-    ),
-    one(
-        "huber",
-        "huber:delta=0.7,reduction=sum",
-        "huber_loss",
-        "y",
-        "targets",
-        delta=0.7,
-        reduction="sum",
-    ),
-    one("bce", "bce", "binary_cross_entropy", "p", "bits"),
-    one("bce-zero", "bce", "binary_cross_entropy", "p", "bits", zero_head=True),
-    one(
-        "bce-logits",
-        "bce-with-logits",
-        "binary_cross_entropy_with_logits",
-        "y",
-        "bits",
-    ),
-    one(
-        "bce-twice",
-        "bce-with-logits:reduction=sum",
-        "binary_cross_entropy_with_logits",
-        "p",
-        "bits",
-        reduction="sum",
-    ),
-    one(
-        "bce-positive",
-        "bce-with-logits:pos-weight=3,0.5,1",
-        "binary_cross_entropy_with_logits",
-        "y",
-        "bits",
-        pos_weight=[3.0, 0.5, 1.0],
-    ),
-    one(
-        "bce-positive-zero",
-        "bce-with-logits:pos-weight=2.5",
-        "binary_cross_entropy_with_logits",
-        "y",
-        "bits",
-        pos_weight=[2.5],
-        zero_head=True,
-    ),
-    one("kl-div", "kl-div", "kl_div", "logp", "probabilities"),
-    one(
-        "kl-div-batchmean",
-        "kl-div:reduction=batchmean",
-        "kl_div",
-        "logp",
-        "probabilities",
-        tokens=True,
-        reduction="batchmean",
-    ),
-    one(
-        "kl-div-sum",
-        "kl-div:reduction=sum",
-        "kl_div",
-        "logp",
-        "probabilities",
-        reduction="sum",
-    ),
+    one("nll-weights-ignore", f"{NLL}:{LISTED},{IGNORED}"),
+    one("nll-sum", f"{NLL}:{SUM}"),
+    one("mse-sum", f"mse:{SUM}"),
+    one("l1", "l1"),
+    one("l1-sum", f"l1:{SUM}"),
+    one("smooth-l1", "smooth-l1"),
+    one("smooth-l1-beta", "smooth-l1:beta=0.3"),
+    one("smooth-l1-0", "smooth-l1:beta=0"),
+    one("huber", f"huber:delta=0.7,{SUM}"),
+    one("bce", "bce"),
+    one("bce-zero", "bce", zero_head=True),
+    one("bce-logits", LOGITS),
+    one("bce-twice", f"{LOGITS}:{SUM}", "p"),
+    one("bce-positive", f"{LOGITS}:pos-weight=3,0.5,1"),
+    one("bce-positive-zero", f"{LOGITS}:pos-weight=2.5", zero_head=True),
+    one("kl-div", "kl-div"),
+    one("kl-div-batchmean", "kl-div:reduction=batchmean", tokens=True),
+    one("kl-div-sum", f"kl-div:{SUM}"),
 ]
 
 MSE = (("mse:y",), ((1, "mse_loss", "y", 0, {}),))

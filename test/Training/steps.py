@@ -7,9 +7,10 @@ import sys
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import TensorProto, helper
+from onnx import helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Support"))
+from onnx_models import make_model  # noqa: E402
 from support import run_mp_opt, scratch_dir  # noqa: E402
 
 UPDATED = "_new"
@@ -20,41 +21,26 @@ SKIPPED = "loss_scale.skipped_steps"
 def make_net(sizes=(4, 8, 3), seed=0, unused=False):
     """A forward model: layers of MatMul, Add and, between them, Relu."""
     rng = np.random.default_rng(seed)
-    nodes, weights, value = [], [], "x"
+    nodes, weights, value = [], {}, "x"
     for index, (inner, outer) in enumerate(zip(sizes, sizes[1:])):
         weight = rng.normal(size=(inner, outer)) / np.sqrt(inner)
-        for name, array in (("w", weight), ("b", np.zeros(outer))):
-            array = array.astype(np.float32)
-            weights.append(
-                onnx.numpy_helper.from_array(array, f"{name}{index}")
-            )
+        weights[f"w{index}"] = weight.astype(np.float32)
+        weights[f"b{index}"] = np.zeros(outer, np.float32)
         last = index == len(sizes) - 2
-        made = ["y" if last else f"a{index}"]
-        nodes.append(
-            helper.make_node("MatMul", [value, f"w{index}"], [f"m{index}"])
-        )
-        nodes.append(helper.make_node("Add", [f"m{index}", f"b{index}"], made))
-        value = made[0]
+        operands = [[value, f"w{index}"], [f"m{index}", f"b{index}"]]
+        made = "y" if last else f"a{index}"
+        nodes.append(helper.make_node("MatMul", operands[0], [f"m{index}"]))
+        nodes.append(helper.make_node("Add", operands[1], [made]))
         if not last:
-            nodes.append(helper.make_node("Relu", [value], [f"r{index}"]))
             value = f"r{index}"
-    outputs = [helper.make_tensor_value_info("y", 1, ["N", sizes[-1]])]
+            nodes.append(helper.make_node("Relu", [made], [value]))
+    outputs = {"y": ["N", sizes[-1]]}
     if unused:
-        weights.append(
-            onnx.numpy_helper.from_array(np.ones(3, np.float32), "unused")
-        )
+        weights["unused"] = np.ones(3, np.float32)
         nodes.append(helper.make_node("Add", ["unused", "unused"], ["aside"]))
-        outputs.append(helper.make_tensor_value_info("aside", 1, [3]))
-    graph = helper.make_graph(
-        nodes,
-        "net",
-        [helper.make_tensor_value_info("x", 1, ["N", sizes[0]])],
-        outputs,
-        weights,
-    )
-    return helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9
-    )
+        outputs["aside"] = [3]
+    inputs = {"x": ["N", sizes[0]]}
+    return make_model(nodes, inputs, outputs, weights, 18, 9, name="net")
 
 
 def batch(sizes=(4, 8, 3), count=8, seed=1, scale=1.0):

@@ -7,11 +7,9 @@ the number of bags; gradients are compared with a formula.
 """
 
 import numpy as np
-import onnx
-import onnxruntime
 import pytest
 
-from support import run_mp_opt, scratch_dir
+from onnx_models import parse, rewritten, run_ort
 
 ROWS, WIDTH = 7, 3
 FORMS = {
@@ -63,26 +61,17 @@ OFFSETS = {
 
 
 def make_step(form, mode, offsets, table):
-    folder, count = scratch_dir("bags"), len(offsets) - 1
+    count = len(offsets) - 1
     body = FORMS[form].replace("OPERATOR", OPERATORS[mode])
     values = ", ".join(f"{x:.9g}" for x in table.flat)
-    (folder / "m.onnxtxt").write_text(
-        '<ir_version: 10, opset_import: ["": 18]>\n'
+    model = parse(
         f"g (int64[{offsets[-1]}] i) => (float[{count},{WIDTH}] y) "
         f'<float[{ROWS},{WIDTH}] "e.weight" = {{{values}}}> {{\n'
         f"offsets = Constant<value_ints={offsets}>()\n"
         f"count = Constant<value_int={count}>()\n"
         "zero = Constant<value_int=0>() yes = Less(zero, count)\n" + body + "}"
     )
-    run_mp_opt(
-        folder / "m.onnxtxt",
-        "--train",
-        "--loss=mse",
-        "--optimizer=none",
-        "-o",
-        folder / "step.onnx",
-    )
-    return onnx.load(folder / "step.onnx")
+    return rewritten(model, "--train", "--loss=mse", "--optimizer=none")
 
 
 def expected_gradient(mode, offsets, table, indices, labels):
@@ -117,11 +106,7 @@ def test_known_offsets(form, mode, offsets):
     types = {node.op_type for node in step.graph.node}
     assert not types & {"Loop", "If", "SequenceInsert", "ConcatFromSequence"}
     assert len(step.graph.node) < 60
-    session = onnxruntime.InferenceSession(
-        step.SerializeToString(), providers=["CPUExecutionProvider"]
-    )
-    (found,) = session.run(
-        ["e.weight_grad"], {"i": indices, "labels": labels}
-    )
+    feeds = {"i": indices, "labels": labels}
+    (found,) = run_ort(step, feeds, ["e.weight_grad"])
     expected = expected_gradient(mode, places, table, indices, labels)
     assert np.abs(found - expected).max() <= 1e-5 * np.abs(expected).max()

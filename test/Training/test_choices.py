@@ -9,9 +9,9 @@ go through.
 """
 
 import numpy as np
-import onnx
 import pytest
 
+from onnx_models import parse
 from steps import Step
 
 ROWS, TOKENS, WIDTH, CLASSES = 8, 6, 4, 3
@@ -44,7 +44,6 @@ CHOICES = {
 def make_model(choice):
     rng = np.random.default_rng(3)
     text = f"""
-    <ir_version: 10, opset_import: ["": 21]>
     choice (float[{ROWS},{TOKENS},{WIDTH}] x)
       => (float[{ROWS},{CLASSES}] logits)
     <int64[1] one = {{1}}, float low = {{0.2}}, float large = {{250}}>
@@ -58,20 +57,13 @@ def make_model(choice):
       logits = ReduceMean<keepdims = 0>(z, one)
     }}
     """
-    model = onnx.parser.parse_model(text)
     rows = rng.integers(0, TOKENS, (ROWS, TOKENS, WIDTH))
     places = rng.permutation(ROWS)[:, None]
-    arrays = {
-        "a": rng.normal(size=(WIDTH, WIDTH)).astype(np.float32),
-        "b": rng.normal(size=(WIDTH, WIDTH)).astype(np.float32),
-        "c": rng.normal(size=(WIDTH, CLASSES)).astype(np.float32),
-        "rows": rows,
-        "places": places,
-    }
-    model.graph.initializer.extend(
-        onnx.numpy_helper.from_array(v, n) for n, v in arrays.items()
+    a, b, c = (
+        rng.normal(size=size).astype(np.float32)
+        for size in ((WIDTH, WIDTH), (WIDTH, WIDTH), (WIDTH, CLASSES))
     )
-    return model
+    return parse(text, 21, a=a, b=b, c=c, rows=rows, places=places)
 
 
 def find_gradients(choice, *flags):

@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import helper
 
+from onnx_models import describe, make_model, tensors_of
 from steps import Step, batch, make_net, scratch_dir
 from support import MODELS, processor_seconds
 
@@ -72,17 +73,14 @@ def test_states_of_training_info():
         model = make_net()
         info = model.training_info.add()
         names = [f"p{i}" for i in range(count)]
-        one = onnx.numpy_helper.from_array(np.ones(2, np.float32), "p")
+        ones = dict.fromkeys(names, np.ones(2, np.float32))
+        model.graph.initializer.extend(tensors_of(ones))
         for name in names:
-            one.name = name
-            model.graph.initializer.append(one)
-            info.algorithm.node.append(
-                helper.make_node("Add", [name, name], [name + "_next"])
-            )
-            info.algorithm.output.append(
-                helper.make_tensor_value_info(name + "_next", 1, [2])
-            )
-            info.update_binding.add(key=name, value=name + "_next")
+            following = name + "_next"
+            made = helper.make_node("Add", [name, name], [following])
+            info.algorithm.node.append(made)
+            info.algorithm.output.append(describe(following, shape=[2]))
+            info.update_binding.add(key=name, value=following)
         info.algorithm.name = "a"
         return model
 
@@ -95,9 +93,8 @@ def test_seeds_of_training_graphs():
 
     def make(layers):
         nodes = [helper.make_node("Identity", ["seed"], ["start"])]
-        buffers, outputs, constants = [], [], []
-        value = "start"
         for i in range(layers):
+            value = f"g{i - 1}" if i else "start"
             nodes += [
                 helper.make_node("Mul", [value, f"c{i}"], [f"g{i}"]),
                 helper.make_node(
@@ -105,22 +102,14 @@ def test_seeds_of_training_graphs():
                     [f"o{i}"], domain="com.microsoft",
                 ),
             ]
-            value = f"g{i}"
-            buffers.append(helper.make_tensor_value_info(f"b{i}", 1, []))
-            outputs.append(helper.make_tensor_value_info(f"o{i}", 9, [1]))
-            constants.append(
-                onnx.numpy_helper.from_array(np.array(2, np.float32), f"c{i}")
-            )
-        constants.append(
-            onnx.numpy_helper.from_array(np.array(1, np.float32), "seed")
-        )
-        graph = helper.make_graph(
-            nodes, "g",
-            [*buffers, helper.make_tensor_value_info("reset", 9, [1])],
-            outputs, constants,
-        )
-        opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
-        return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+        numbers = range(layers)
+        buffers = [describe(f"b{i}", shape=[]) for i in numbers]
+        factors = {f"c{i}": np.float32(2) for i in numbers}
+        return make_model(
+            nodes, [*buffers, describe("reset", bool, [1])],
+            [describe(f"o{i}", bool, [1]) for i in numbers],
+            {**factors, "seed": np.float32(1)}, domains=["com.microsoft"],
+        )  # fmt: skip
 
     models = [make(count) for count in (2, 3000, 12000)]
     assert growth(models, "--mixed-fp16", "--loss-scale=256") < MOST
@@ -151,11 +140,9 @@ def make_residual(shapes):
     graph = model.graph
     (product,) = [n for n in graph.node if n.op_type == "Add"]
     product.output[0] = "first"
-    graph.input.append(helper.make_tensor_value_info("u", 1, [shapes[1], 4]))
+    graph.input.append(describe("u", shape=[shapes[1], 4]))
     graph.input[0].type.tensor_type.shape.dim[0].dim_param = shapes[0]
-    graph.initializer.append(
-        onnx.numpy_helper.from_array(np.full((4, 3), 0.5, np.float32), "v")
-    )
+    graph.initializer.extend(tensors_of({"v": np.full((4, 3), 0.5, "f4")}))
     graph.node.append(helper.make_node("MatMul", ["u", "v"], ["second"]))
     graph.node.append(helper.make_node("Add", ["first", "second"], ["y"]))
     return model

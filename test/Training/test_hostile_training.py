@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """training_info that nobody writes with good intent: one error, or it works."""
 
-import subprocess
 
 import numpy as np
 import onnx
 import pytest
 from onnx import helper
 
-from steps import Step, scratch_dir
+import onnx_models
+from onnx_models import describe
+from steps import Step
 from test_training_info import OPTIMIZERS, PREVIEW, make_model, set_attribute
 
-from support import MP_OPT  # isort: skip
-
-LIMIT_SECONDS = 60
+from support import attempt  # isort: skip
 
 
 def base(optimizer="Momentum", states=1, number=4):
@@ -21,14 +20,8 @@ def base(optimizer="Momentum", states=1, number=4):
 
 
 def train(model, *flags):
-    folder = scratch_dir("hostile")
-    (folder / "m.onnx").write_bytes(model.SerializeToString())
-    return subprocess.run(
-        [MP_OPT, folder / "m.onnx", "--train", *flags, "-o", folder / "o.onnx"],
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_SECONDS,
-    )
+    source, made = onnx_models.save(model)
+    return attempt(source, "--train", *flags, "-o", made)
 
 
 def check_error(model, message, *flags):
@@ -70,9 +63,8 @@ def add_second_gradient(info):
 def put_into_branch(info):
     """The Gradient node in both branches of an If."""
     gradient = find(info, "Gradient")
-    graph = helper.make_graph(
-        [gradient], "branch", [], [helper.make_tensor_value_info("dw", 1, [4, 2])]
-    )
+    results = [describe("dw", shape=[4, 2])]
+    graph = helper.make_graph([gradient], "branch", [], results)
     made = helper.make_node(
         "If", ["c"], ["dw"], then_branch=graph, else_branch=graph
     )
@@ -213,9 +205,8 @@ def test_long_lists_of_names():
     del gradient.input[:]
     gradient.input.extend(["w"] * count + ["x", "t"])
     gradient.output.extend(f"again{i}" for i in range(1, count))
-    info.algorithm.output.append(
-        helper.make_tensor_value_info(f"again{count - 1}", 1, [4, 2])
-    )
+    last = describe(f"again{count - 1}", shape=[4, 2])
+    info.algorithm.output.append(last)
     x = np.ones((3, 4), np.float32)
     t = np.zeros((3, 2), np.float32)
     results = Step(model).run({"x": x, "t": t})
@@ -231,7 +222,7 @@ def test_gradient_of_the_target_itself():
         f' one_ = {PREVIEW}.Gradient<xs=["loss"], y="loss">(loss) }}'
     )
     info.algorithm.node.append(made.node[0])
-    info.algorithm.output.append(helper.make_tensor_value_info("one_", 1, []))
+    info.algorithm.output.append(describe("one_", shape=[]))
     x, t = np.ones((3, 4), np.float32), np.zeros((3, 2), np.float32)
     assert Step(model).run({"x": x, "t": t})["one_"] == 1
 
@@ -248,9 +239,7 @@ def test_gradients_that_meet(flags):
     for node in made.node:
         info.algorithm.node.append(node)
     for name in ("e", "dw"):
-        info.algorithm.output.append(
-            helper.make_tensor_value_info(name, 1, [4, 2])
-        )
+        info.algorithm.output.append(describe(name, shape=[4, 2]))
     x, t = np.ones((3, 4), np.float32), np.zeros((3, 2), np.float32)
     results = Step(model, *flags).run({"x": x, "t": t})
     np.testing.assert_allclose(results["e"], 2 * results["dw"], rtol=1e-6)

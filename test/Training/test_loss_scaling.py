@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
-import steps
 from steps import SCALE, SKIPPED, Step, batch, make_net, same_bits
 
 MSE = ["--loss=mse", "--lr=0.01"]

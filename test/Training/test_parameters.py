@@ -9,12 +9,12 @@ import functools
 import json
 
 import numpy as np
-import onnx
-import onnxruntime
 import pytest
 from onnx import numpy_helper
 
+import onnx_models
 from exported_models import DYNAMO, MODELS, Maker
+from onnx_models import refused, run_ort
 from steps import Step, run_mp_opt, scratch_dir
 
 each_model = pytest.mark.parametrize("name", sorted(MODELS))
@@ -25,10 +25,7 @@ MERGED = [n for n in sorted(MODELS) if n.endswith("_merged")]
 
 def output_of(made):
     """The forward model's output; labels have its shape."""
-    session = onnxruntime.InferenceSession(
-        made.build().SerializeToString(), providers=["CPUExecutionProvider"]
-    )
-    return session.run(None, made.inputs)[0]
+    return run_ort(made.build(), made.inputs)[0]
 
 
 @functools.cache
@@ -46,11 +43,10 @@ def gradients_of(name):
 
 
 def summary_of(model, *flags):
-    folder = scratch_dir("summary")
-    onnx.save(model, folder / "model.onnx")
+    source, made = onnx_models.save(model)
     done = run_mp_opt(
-        folder / "model.onnx", "--train", "--loss=mse", "--optimizer=none",
-        *flags, "-o", folder / "step.onnx", "--summary=json",
+        source, "--train", "--loss=mse", "--optimizer=none", *flags,
+        "-o", made, "--summary=json",
     )  # fmt: skip
     text = done.stdout or done.stderr
     text = text[text.index("{") : text.rindex("}") + 1]
@@ -58,16 +54,7 @@ def summary_of(model, *flags):
 
 
 def fails_with(model, *flags):
-    folder = scratch_dir("fails")
-    onnx.save(model, folder / "model.onnx")
-    with pytest.raises(AssertionError) as failure:
-        run_mp_opt(
-            folder / "model.onnx", "--train", "--loss=mse", *flags, "-o",
-            folder / "step.onnx",
-        )  # fmt: skip
-    assert "exit code 1" in str(failure.value)
-    assert not (folder / "step.onnx").exists()
-    return str(failure.value)
+    return refused(model, "--train", "--loss=mse", *flags)
 
 
 def make_net():

@@ -5,13 +5,12 @@ That a parameter or a state may be given makes its default no constant, and
 onnxruntime says so once for each; a step that it runs needs them so.
 """
 
-import subprocess
 import sys
 
 import onnx
 import pytest
 
-from support import MODELS, run_mp_opt, scratch_dir, training_models
+from support import MODELS, attempt, run_mp_opt, scratch_dir, training_models
 
 FLAGS = {
     "fp32": (),
@@ -39,10 +38,9 @@ def test_only_defaults_are_warned_of(name, flags):
     read |= {output.name for output in graph.output}
     for node in graph.node:
         assert node.op_type != "Constant" or node.output[0] in read, node.name
-    done = subprocess.run(
-        [sys.executable, "-c", LOAD, step], capture_output=True, text=True
+    done = attempt(
+        "-c", LOAD, step, program=sys.executable, code=0
     )
-    assert done.returncode == 0, done.stderr
     lines = done.stderr.splitlines()
     warnings = [line for line in lines if ":onnxruntime:" in line]
     others = [line for line in warnings if DEFAULT not in line]

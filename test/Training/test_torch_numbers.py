@@ -3,14 +3,13 @@
 
 import json
 import pathlib
-import subprocess
 
 import numpy as np
 import onnx
 import pytest
 
 from steps import Step, scratch_dir
-from support import MP_OPT, run_mp_opt
+from support import MP_OPT, attempt, run_mp_opt
 from test_parameters import with_metadata
 from test_torch_rules import RNG, W, X, build, gradients
 
@@ -95,12 +94,11 @@ def test_small_layer_scales_stay_fp32():
 
 
 def run_train(step, folder, *flags):
-    done = subprocess.run(
-        [MP_RUN, "train", step, f"--data={folder / 'data.npz'}", "--batch=5",
-         "--epochs=1", "--json", "--progress=none",
-         "-o", folder / "out.safetensors", *flags],
-        capture_output=True, text=True,
-    )  # fmt: skip
+    done = attempt(
+        "train", step, f"--data={folder / 'data.npz'}", "--batch=5",
+        "--epochs=1", "--json", "--progress=none", "-o",
+        folder / "out.safetensors", *flags, program=MP_RUN
+    )
     return done
 
 

@@ -5,14 +5,11 @@ import numpy as np
 import onnx
 import pytest
 
+from onnx_models import parse
 from steps import Step, scratch_dir
 from support import run_mp_opt
 from test_parameters import fails_with, summary_of, with_metadata
 
-HEAD = (
-    '<ir_version: 10, opset_import: ["": 20], producer_name: "pytorch">\n'
-    "main_graph "
-)
 RNG = np.random.default_rng(3)
 W = RNG.normal(size=(3, 4)).astype(np.float32)
 X = RNG.normal(size=(5, 3)).astype(np.float32)
@@ -20,10 +17,8 @@ X = RNG.normal(size=(5, 3)).astype(np.float32)
 
 def build(text, **weights):
     """A graph in text, with initializers."""
-    model = onnx.parser.parse_model(HEAD + text)
-    for name, value in weights.items():
-        tensor = onnx.numpy_helper.from_array(value, name)
-        model.graph.initializer.append(tensor)
+    model = parse(f"main_graph {text}", 20, **weights)
+    model.producer_name = "pytorch"
     return model
 
 

@@ -4,10 +4,10 @@
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
-from onnx.reference import ReferenceEvaluator
+from onnx import helper
 
-from steps import Step, run_mp_opt, same_bits, scratch_dir
+from onnx_models import describe, parse, tensors_of
+from steps import Step, run_mp_opt, scratch_dir
 from support import MODELS
 
 FOLDERS = sorted(p.parent for p in MODELS.glob("traininfo/*/model.onnx"))
@@ -40,10 +40,10 @@ def make_model(optimizer, states, attributes, extra=(), start=0):
     """y = x w, with the mean square of y - t as loss."""
     rng = np.random.default_rng(3)
     w = rng.normal(size=(4, 2)).astype(np.float32)
-    graph = onnx.parser.parse_graph(
-        "g (float[N,4] x) => (float[N,2] y) { y = MatMul(x, w) }"
-    )
-    graph.initializer.append(onnx.numpy_helper.from_array(w, "w"))
+    model = parse(
+        "g (float[N,4] x) => (float[N,2] y) { y = MatMul(x, w) }", 18, 9,
+        [PREVIEW], w=w,
+    )  # fmt: skip
     algorithm = onnx.parser.parse_graph(
         "a (float[N,2] t) => (float loss, float[4,2] w_out) {"
         "d = Sub(y, t) s = Mul(d, d) loss = ReduceMean<keepdims=0>(s)"
@@ -54,28 +54,18 @@ def make_model(optimizer, states, attributes, extra=(), start=0):
     made = ["w_out", *[n + "_out" for n in names]]
     algorithm.node.append(
         helper.make_node(
-            optimizer,
-            ["rate", "count", "w", "dw", *names],
-            made,
-            domain=PREVIEW,
-            **attributes,
+            optimizer, ["rate", "count", "w", "dw", *names], made,
+            domain=PREVIEW, **attributes,
         )
-    )
+    )  # fmt: skip
     one = np.array(1, np.int64)
     initial = {"rate": np.float32(0.1), "count": one * start, "one": one}
     initial.update({n: np.full((4, 2), 0.25, np.float32) for n in names})
-    for name, value in initial.items():
-        algorithm.initializer.append(
-            onnx.numpy_helper.from_array(np.asarray(value), name)
-        )
-    for name in [n + "_out" for n in names]:
-        algorithm.output.append(helper.make_tensor_value_info(name, 1, [4, 2]))
-    algorithm.output.append(helper.make_tensor_value_info("n", 7, []))
-    model = helper.make_model(
-        graph,
-        opset_imports=[helper.make_opsetid("", 18), helper.make_opsetid(PREVIEW, 1)],
-        ir_version=9,
+    algorithm.initializer.extend(tensors_of(initial))
+    algorithm.output.extend(
+        describe(n + "_out", shape=[4, 2]) for n in names
     )
+    algorithm.output.append(describe("n", np.int64, []))
     info = model.training_info.add()
     info.algorithm.CopyFrom(algorithm)
     for key, value in [("w", "w_out"), ("count", "n")] + [

@@ -1,47 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 CASES = [
-    Case(
-        "matmul",
-        "y = MatMul(a, b)",
-        {"a": (3, 4), "b": (4, 5)},
-        torch=lambda a, b: a @ b,
-    ),
-    Case(
-        "matmul-batch",
-        "y = MatMul(a, b)",
-        {"a": (2, 3, 4), "b": (2, 4, 5)},
-        torch=lambda a, b: a @ b,
-    ),
-    Case(
-        "matmul-broadcast",
-        "y = MatMul(a, b)",
-        {"a": (2, 1, 3, 4), "b": (5, 4, 2)},
-        torch=lambda a, b: a @ b,
-    ),
-    Case(
-        "matmul-weight",
-        "y = MatMul(a, b)",
-        {"a": (2, 3, 4), "b": (4, 5)},
-        torch=lambda a, b: a @ b,
-    ),
-    Case(
-        "matmul-vector-left",
-        "y = MatMul(a, b)",
-        {"a": (4,), "b": (2, 4, 5)},
-        torch=lambda a, b: a @ b,
-    ),
-    Case(
-        "matmul-vector-right",
-        "y = MatMul(a, b)",
-        {"a": (2, 3, 4), "b": (4,)},
-        torch=lambda a, b: a @ b,
-    ),
-    Case(
-        "matmul-vectors",
-        "y = MatMul(a, b)",
-        {"a": (4,), "b": (4,)},
-        torch=lambda a, b: a @ b,
-    ),
+    *[
+        Case(
+            f"matmul{name}",
+            "y = MatMul(a, b)",
+            {"a": a, "b": b},
+            torch=lambda a, b: a @ b,
+        )
+        for name, a, b in [
+            ("", (3, 4), (4, 5)),
+            ("-batch", (2, 3, 4), (2, 4, 5)),
+            ("-broadcast", (2, 1, 3, 4), (5, 4, 2)),
+            ("-weight", (2, 3, 4), (4, 5)),
+            ("-vector-left", (4,), (2, 4, 5)),
+            ("-vector-right", (2, 3, 4), (4,)),
+            ("-vectors", (4,), (4,)),
+        ]
+    ],
     *[
         Case(
             f"gemm-{trans_a}{trans_b}",

@@ -106,8 +106,6 @@ def axes(inputs=0, outputs=0, backwards=0, reversed_outputs=0):
 
 def torch_rnn(inputs=0, outputs=0, backwards=0, reversed_outputs=0):
     def run(h0, x, w):
-        import torch
-
         xs = list(x.unbind(inputs))
         h, ys = run_rnn(h0, xs[::-1] if backwards else xs, w)
         return h, torch.stack(ys[::-1] if reversed_outputs else ys, outputs)
@@ -150,7 +148,7 @@ SCAN_CASES = [
         {"h0": (2, 3), "x": (4, 2, 3), "w": (3, 3)},
         outputs=("y",),
         wrt=("w",),
-        torch=lambda h0, x, w: __import__("torch").stack(
+        torch=lambda h0, x, w: torch.stack(
             run_rnn(h0, x, w)[1]
         ),
     ),
@@ -224,8 +222,6 @@ SCAN_CASES = [
 
 
 def run_states(p, q, x, z, a):
-    import torch
-
     outputs = []
     for number, (e, f) in enumerate(zip(x, z), 3):
         p, q = q * a, p * e + f

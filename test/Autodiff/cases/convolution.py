@@ -1,9 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-def attributes(**given):
-    return ", ".join(
-        f'{k}="{v}"' if isinstance(v, str) else f"{k}={v}"
-        for k, v in given.items()
-    )
 
 
 def same_pads(sizes, kernel, strides, mode):
@@ -19,8 +14,7 @@ def conv(name, x, w, bias=False, expected_pads=None, **given):
     rank = len(x) - 2
 
     def torch_conv(x, w, b=None):
-        import torch.nn.functional as f
-
+        f = torch.nn.functional
         pads = expected_pads or given.get("pads", [0] * (2 * rank))
         # torch pads the last axis first.
         x = f.pad(
@@ -44,8 +38,7 @@ def transposed(name, x, w, bias=False, torch_ok=True, **given):
     rank = len(x) - 2
 
     def torch_conv(x, w, b=None):
-        import torch.nn.functional as f
-
+        f = torch.nn.functional
         return getattr(f, f"conv_transpose{rank}d")(
             x,
             w,

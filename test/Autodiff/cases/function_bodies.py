@@ -7,8 +7,6 @@ B, H, Q, K, D = 2, 2, 3, 4, 4
 
 
 def sdpa(q, k, v, mask=None, causal=False, scale=None):
-    import torch
-
     q_heads, k_heads = q.shape[1], k.shape[1]
     k = k.repeat_interleave(q_heads // k_heads, 1)
     v = v.repeat_interleave(q_heads // k_heads, 1)
@@ -22,8 +20,6 @@ def sdpa(q, k, v, mask=None, causal=False, scale=None):
 
 
 def softcap(q, k, v, cap):
-    import torch
-
     scores = q @ k.transpose(-1, -2) / D**0.5
     return torch.softmax(cap * torch.tanh(scores / cap), -1) @ v
 
@@ -110,15 +106,11 @@ ATTENTION = [
 
 
 def run_past(q, k, v, k0, v0):
-    import torch
-
     k, v = torch.cat([k0, k], 2), torch.cat([v0, v], 2)
     return sdpa(q, k, v), k, v
 
 
 def rotate(x, cos, sin, interleaved=False, part=None):
-    import torch
-
     part = part or x.shape[-1]
     turned, rest = x[..., :part], x[..., part:]
     if interleaved:

@@ -18,8 +18,6 @@ POWER = """Loop<body = b
 
 def run_power(count):
     def run(h, w):
-        import torch
-
         outputs = []
         for number in range(count):
             h = h * w * number + h
@@ -113,8 +111,6 @@ LOOP_CASES = [
 
 
 def run_while(h, w):
-    import torch
-
     outputs = []
     while not outputs or outputs[-1] < 50:
         h = h * h + w

@@ -8,8 +8,6 @@ WEIGHTS = np.array([0.5, 2.0, 1.5, 0.25])
 
 def torch_loss(function, reduction, ignore):
     def f(x, labels, weights=None):
-        import torch
-
         return getattr(torch.nn.functional, function)(
             x,
             labels.long(),

@@ -14,7 +14,7 @@ def batch_norm(name, shape, training):
         {"x": shape, "s": (3,), "b": (3,), **STATISTICS},
         wrt=("x", "s", "b"),
         torch=(
-            lambda x, s, b, m, v: __import__("torch").nn.functional.batch_norm(
+            lambda x, s, b, m, v: torch.nn.functional.batch_norm(
                 x,
                 None if training else m,
                 None if training else v,
@@ -51,8 +51,7 @@ def layer_norm(name, x, scale, axis, bias=True):
 
 
 def group(x, s, b, groups):
-    import torch.nn.functional as f
-
+    f = torch.nn.functional
     per_channel = x.shape[1] // s.shape[0]
     s, b = (v.repeat_interleave(per_channel) for v in (s, b))
     return f.group_norm(x, groups, s, b, EPSILON)
@@ -108,9 +107,9 @@ CASES = [
             f"instance-{len(x) - 2}d",
             "y = InstanceNormalization<epsilon=0.01>(x, s, b)",
             {"x": x, "s": (2,), "b": (2,)},
-            torch=lambda x, s, b: __import__(
-                "torch"
-            ).nn.functional.instance_norm(x, None, None, s, b, eps=EPSILON),
+            torch=lambda x, s, b: torch.nn.functional.instance_norm(
+                x, None, None, s, b, eps=EPSILON
+            ),
         )
         for x in [(2, 2, 5), (2, 2, 3, 2), (1, 2, 2, 2, 2)]
     ],
@@ -139,9 +138,9 @@ CASES = [
             f"lp-{p}-{axis}",
             f"y = LpNormalization<p={p}, axis={axis}>(x)",
             {"x": (3, 4)},
-            torch=lambda x, p=p, axis=axis: __import__(
-                "torch"
-            ).nn.functional.normalize(x, p, axis),
+            torch=lambda x, p=p, axis=axis: torch.nn.functional.normalize(
+                x, p, axis
+            ),
         )
         for p in (1, 2)
         for axis in (-1, 0)
@@ -152,9 +151,7 @@ CASES = [
             f"y = LRN<size={size}, alpha=0.5, beta=0.7, bias=1.5>(x)",
             {"x": (2, 5, 2, 1)},
             torch=(
-                lambda x, size=size: __import__(
-                    "torch"
-                ).nn.functional.local_response_norm(
+                lambda x, size=size: torch.nn.functional.local_response_norm(
                     x, size, float(np.float32(0.5)), float(np.float32(0.7)), 1.5
                 )
             )

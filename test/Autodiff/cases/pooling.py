@@ -1,9 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-def attributes(**given):
-    return ", ".join(
-        f'{k}="{v}"' if isinstance(v, str) else f"{k}={v}"
-        for k, v in given.items()
-    )
 
 
 def pool(name, op, x, torch=None, indices=False, **given):
@@ -18,8 +13,7 @@ def pool(name, op, x, torch=None, indices=False, **given):
 
 def torch_max(**given):
     def f(x):
-        import torch.nn.functional as f
-
+        f = torch.nn.functional
         rank = x.ndim - 2
         pads = given.get("pads", [0] * rank)[:rank]
         return getattr(f, f"max_pool{rank}d")(
@@ -36,8 +30,7 @@ def torch_max(**given):
 
 def torch_average(**given):
     def f(x):
-        import torch.nn.functional as f
-
+        f = torch.nn.functional
         rank = x.ndim - 2
         pads = given.get("pads", [0] * rank)[:rank]
         return getattr(f, f"avg_pool{rank}d")(
@@ -174,7 +167,7 @@ CASES = [
             "LpPool",
             (1, 2, 4, 5),
             lambda x, p=p: (
-                __import__("torch").nn.functional.lp_pool2d(x.abs(), p, (2, 3), 2)
+                torch.nn.functional.lp_pool2d(x.abs(), p, (2, 3), 2)
             ),
             kernel_shape=[2, 3],
             strides=[2, 2],
@@ -209,7 +202,7 @@ CASES = [
         "unpool",
         "y = MaxUnpool<kernel_shape=[2, 2], strides=[2, 2]>(x, i)",
         {"x": (1, 1, 2, 2), "i": np.array([[[[5, 7], [13, 15]]]])},
-        torch=lambda x, i: __import__("torch").nn.functional.max_unpool2d(
+        torch=lambda x, i: torch.nn.functional.max_unpool2d(
             x, i, 2, 2
         ),
     ),

@@ -28,8 +28,6 @@ def shapes(op, operands, directions, layout):
 
 
 def lstm_step(x, h, c, w, r, b, p, options):
-    import torch
-
     i, o, f, g = (x @ w.T + h @ r.T + b[0] + b[1]).chunk(4, -1)
     pi, po, pf = p
     i = torch.sigmoid(i + pi * c)
@@ -43,8 +41,6 @@ def lstm_step(x, h, c, w, r, b, p, options):
 
 
 def gru_step(x, h, c, w, r, b, p, options):
-    import torch
-
     wz, wr, wh = (x @ w.T + b[0]).chunk(3, -1)
     rz, rr, rh = r.chunk(3, 0)
     bz, br, bh = b[1].chunk(3, -1)
@@ -58,8 +54,6 @@ def gru_step(x, h, c, w, r, b, p, options):
 
 
 def rnn_step(x, h, c, w, r, b, p, options):
-    import torch
-
     sums = x @ w.T + h @ r.T + b[0] + b[1]
     if "clip" in options:
         sums = sums.clip(-options["clip"], options["clip"])
@@ -72,8 +66,6 @@ STEP = {"LSTM": lstm_step, "GRU": gru_step, "RNN": rnn_step}
 
 
 def run_direction(op, d, t, backwards, options):
-    import torch
-
     x, lengths = t["X"], t.get("L", torch.full((BATCH,), STEPS))
     w, r = t["W"][d], t["R"][d]
     zeros = torch.zeros(BATCH, HIDDEN, dtype=x.dtype)
@@ -93,8 +85,6 @@ def run_direction(op, d, t, backwards, options):
 
 def torch_recurrent(op, operands, direction, layout, options):
     def run(*tensors):
-        import torch
-
         t = dict(zip(operands.split(), tensors))
         if layout:
             for name in {"X", "H0", "C0"} & t.keys():

@@ -4,10 +4,6 @@ def floats(values):
 
 
 def resize(name, x, scales=None, sizes=None, torch=None, roi=None, **given):
-    attributes = ", ".join(
-        f'{k}="{v}"' if isinstance(v, str) else f"{k}={v}"
-        for k, v in given.items()
-    )
     if scales:
         body = f"s = Constant<value = {floats(scales)}>() "
         operands = "s"
@@ -18,12 +14,12 @@ def resize(name, x, scales=None, sizes=None, torch=None, roi=None, **given):
     if roi:
         body += f"region = Constant<value = {floats(roi)}>() "
         region = "region"
-    body += f"y = Resize<{attributes}>(x, {region}, {operands})"
+    body += f"y = Resize<{attributes(**given)}>(x, {region}, {operands})"
     return Case(name, body, {"x": x}, torch=torch)
 
 
 def interpolate(**given):
-    return lambda x: __import__("torch").nn.functional.interpolate(x, **given)
+    return lambda x: torch.nn.functional.interpolate(x, **given)
 
 
 COORDINATES = [
@@ -139,7 +135,7 @@ CASES = [
             e = Constant<value = float[0] {{}}>()
             s = Constant<value = {floats([2.0, 1.5])}>()
             n = Constant<value_ints=[6, 6]>()
-            y = Resize<mode="linear", {attributes}>(x, {operands})
+            y = Resize<mode="linear", {given}>(x, {operands})
             """,
             {"x": (3, 4)},
             opset=opset,
@@ -149,7 +145,7 @@ CASES = [
             y = Resize<mode="linear">(x, , , n)
             """,
         )
-        for name, attributes, operands, opset in [
+        for name, given, operands, opset in [
             ("region", "axes=[0, 1]", "e, s", 22),
             ("scales", "axes=[0, 1]", "e, e, n", 22),
         ]

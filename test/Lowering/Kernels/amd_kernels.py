@@ -5,7 +5,6 @@ their instructions do."""
 import ctypes
 import pathlib
 import re
-import subprocess
 
 import gpu_kernels
 import kernels
@@ -77,7 +76,6 @@ class Kernels:
     """As gpu_kernels.Kernels, for a chip."""
 
     def __init__(self, text, folder, chip):
-        folder = pathlib.Path(folder)
         self.lanes, multiplier = CHIPS[chip]
         passes = gpu_kernels.PASSES.replace(
             "convert-kernels-to-nvvm", f"convert-kernels-to-rocdl{{chip={chip}}}")
@@ -87,19 +85,15 @@ class Kernels:
         self.launches = gpu_kernels.LAUNCH.findall(rocdl)
         body = re.search(r"(?ms)^  gpu\.module [^{]*\{$(.*?)^  }$", rocdl)[1]
         aliases = "".join(re.findall(r"(?m)^[#!].*\n", rocdl))
-        ir = subprocess.run(
-            [kernels.LLVM_TOOLS / "mlir-translate", "--mlir-to-llvmir"],
-            input=f"{aliases}module {{{body}}}\n", check=True, capture_output=True,
-            encoding="utf-8").stdout
-        path, library = folder / "kernels.ll", folder / "kernels.so"
+        ir = kernels.run(
+            kernels.LLVM_TOOLS / "mlir-translate", "--mlir-to-llvmir",
+            text=f"{aliases}module {{{body}}}\n")
+        path = pathlib.Path(folder) / "kernels.ll"
         path.write_text(to_host(ir))
-        subprocess.run(
-            [kernels.LLVM_TOOLS / "clang", "-O1", "-march=native", "-fPIC", "-shared",
-             "-Wno-override-module", path, pathlib.Path(__file__).with_name("lanes.c"),
-             kernels.ROOT / "lib/Runtime/CPU/BFloat16.cpp", "-fno-exceptions",
-             "-I", kernels.ROOT / "include", "-o", library],
-            check=True)
-        self.library = ctypes.CDLL(str(library))
+        self.library = kernels.link(
+            folder, "-O1", "-fno-exceptions", path,
+            pathlib.Path(__file__).with_name("lanes.c"),
+            kernels.ROOT / "lib/Runtime/CPU/BFloat16.cpp")
 
     def call(self, number, *arrays):
         name, grid, block, _ = self.launches[number]

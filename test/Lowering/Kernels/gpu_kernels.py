@@ -5,7 +5,6 @@ import ctypes
 import os
 import pathlib
 import re
-import subprocess
 
 import kernels
 
@@ -45,9 +44,8 @@ class Kernel(ctypes.Structure):
 
 
 def run_passes(passes, text):
-    return subprocess.run(
-        [kernels.KERNEL_OPT, "-", f"--pass-pipeline={passes}"], input=text,
-        check=True, capture_output=True, encoding="utf-8").stdout
+    return kernels.run(
+        kernels.KERNEL_OPT, "-", f"--pass-pipeline={passes}", text=text)
 
 
 def make_main(bodies, attributes):
@@ -95,32 +93,26 @@ def make_model(text, attributes="", multiplier="mma"):
 
 def emulate(nvvm):
     """Kernels in NVVM's dialect as code of this machine."""
-    return subprocess.run(
-        [MP_OPT, "-", "--mp-emulate-kernels=check-races"], input=nvvm, check=True,
-        capture_output=True, encoding="utf-8").stdout
+    return kernels.run(
+        MP_OPT, "-", "--mp-emulate-kernels=check-races", text=nvvm)
 
 
 class Kernels:
     """The kernels of a text's functions, in their order: one contraction each."""
 
     def __init__(self, text, folder, attributes=""):
-        folder = pathlib.Path(folder)
         nvvm = run_passes(PASSES, make_model(text, attributes))
         self.launches = LAUNCH.findall(nvvm)
         host = emulate(re.sub(r"(?ms)^  func\.func .*?^  }\n", "", nvvm))
-        ir, library = folder / "kernels.ll", folder / "kernels.so"
-        subprocess.run(
-            [kernels.LLVM_TOOLS / "mlir-translate", "--mlir-to-llvmir", "-o", ir],
-            input=host, check=True, encoding="utf-8")
-        sources = [*EMULATION.glob("*.cpp"), *EMULATION.glob("*.S")]
-        subprocess.run(
-            [kernels.LLVM_TOOLS / "clang", "-O1", "-march=native", "-fPIC",
-             "-shared", "-fno-exceptions", "-Wno-override-module",
-             "-I", EMULATION.parents[1] / "include", ir, *sources,
-             kernels.ROOT / "lib/Runtime/CPU/BFloat16.cpp", "-lpthread",
-             "-o", library],
-            check=True)
-        self.library = ctypes.CDLL(str(library))
+        ir = pathlib.Path(folder) / "kernels.ll"
+        kernels.run(
+            kernels.LLVM_TOOLS / "mlir-translate", "--mlir-to-llvmir", "-o", ir,
+            text=host)
+        self.library = kernels.link(
+            folder, "-O1", "-fno-exceptions",
+            "-I", EMULATION.parents[1] / "include", ir,
+            *EMULATION.glob("*.cpp"), *EMULATION.glob("*.S"),
+            kernels.ROOT / "lib/Runtime/CPU/BFloat16.cpp", "-lpthread")
         count = ctypes.c_uint32.in_dll(self.library, "mp_emulated_kernel_count")
         table = (Kernel * count.value).in_dll(self.library, "mp_emulated_kernels")
         self.table = {kernel.name.decode(): kernel for kernel in table}

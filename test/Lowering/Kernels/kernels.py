@@ -118,11 +118,25 @@ def kernel_passes(isa, form, tuning):
     ]
 
 
+def run(tool, *flags, text=None):
+    """What a tool writes to standard output."""
+    return subprocess.run(
+        [tool, *flags], input=text, check=True, stdout=subprocess.PIPE,
+        encoding="utf-8").stdout
+
+
+def link(folder, *arguments):
+    """The shared library that clang makes for this machine."""
+    library = pathlib.Path(folder) / "kernels.so"
+    run(LLVM_TOOLS / "clang", "-march=native", "-fPIC", "-shared",
+        "-Wno-override-module", "-I", ROOT / "include", *arguments, "-o", library)
+    return ctypes.CDLL(str(library))
+
+
 def lower_text(text):
     """The functions of contractions in text."""
-    return subprocess.run(
-        [KERNEL_OPT, "-", *kernel_passes("avx512", "widen", "")], input=text,
-        check=True, capture_output=True, encoding="utf-8").stdout
+    passes = kernel_passes("avx512", "widen", "")
+    return run(KERNEL_OPT, "-", *passes, text=text)
 
 
 def native_isa():
@@ -134,23 +148,14 @@ def native_isa():
 
 def compile_text(text, folder, isa=None, form="widen", tuning=""):
     """The shared library of functions with contractions."""
-    isa = isa or native_isa()
     folder = pathlib.Path(folder)
     source = folder / "kernel.mlir"
     source.write_text(text)
     lowered, ir = folder / "llvm.mlir", folder / "kernel.ll"
-    subprocess.run(
-        [KERNEL_OPT, source, *kernel_passes(isa, form, tuning), *PASSES, "-o", lowered], check=True)
-    subprocess.run([LLVM_TOOLS / "mlir-translate", "--mlir-to-llvmir", lowered,
-                    "-o", ir], check=True)
-    library = folder / "kernel.so"
-    subprocess.run(
-        [LLVM_TOOLS / "clang", "-O3", "-march=native",
-         "-mprefer-vector-width=512", "-fPIC", "-shared",
-         "-Wno-override-module", "-I", ROOT / "include", ir, *RUNTIME,
-         "-o", library],
-        check=True)
-    return ctypes.CDLL(str(library))
+    passes = kernel_passes(isa or native_isa(), form, tuning)
+    run(KERNEL_OPT, source, *passes, *PASSES, "-o", lowered)
+    run(LLVM_TOOLS / "mlir-translate", "--mlir-to-llvmir", lowered, "-o", ir)
+    return link(folder, "-O3", "-mprefer-vector-width=512", ir, *RUNTIME)
 
 
 def guarded(array):

@@ -43,362 +43,293 @@ WEIGHTS_LAST = Contraction("n i j k l c", "n, i, j, c", "n, i+k-1, j+l-1, c", "c
 CONV_LAST = Contraction("n i j f k l c", "n, i+k-1, j+l-1, c", "f, c, k, l", "n, i, j, f")
 
 
-def known(contraction, **changes):
+def of(contraction, *shapes, **changes):
+    """The contraction with other maps, and the shapes of a, b and c."""
+    return dataclasses.replace(contraction, **changes), shapes
+
+
+def known(contraction, *shapes, **changes):
     """The same with known sizes, for which convolutions are transformed."""
-    return dataclasses.replace(contraction, static=True, **changes)
+    return of(contraction, *shapes, static=True, **changes)
 
 
-# (contraction, shapes of a, b, c)
 CASES = {
-    "matmul": (MATMUL, [(37, 300), (300, 45), (37, 45)]),
-    "matmul_blocks": (MATMUL, [(500, 520), (520, 550), (500, 550)]),
+    "matmul": of(MATMUL, (37, 300), (300, 45), (37, 45)),
+    "matmul_blocks": of(MATMUL, (500, 520), (520, 550), (500, 550)),
     # Rows are packed some of the sum at a time.
-    "matmul_slabs": (MATMUL, [(20, 40000), (40000, 50), (20, 50)]),
+    "matmul_slabs": of(MATMUL, (20, 40000), (40000, 50), (20, 50)),
     # A product by tiles: smaller steps and blocks, and slabs of them.
-    "matmul_deep": (MATMUL, [(520, 9000), (9000, 40), (520, 40)]),
-    "matmul_one": (MATMUL, [(1, 1), (1, 1), (1, 1)]),
-    "matmul_empty_sum": (MATMUL, [(5, 0), (0, 7), (5, 7)]),
-    "matmul_empty": (MATMUL, [(0, 3), (3, 7), (0, 7)]),
-    "matmul_row": (MATMUL, [(1, 70), (70, 100), (1, 100)]),
-    "matmul_column": (MATMUL, [(100, 70), (70, 1), (100, 1)]),
-    "transposed_a": (dataclasses.replace(MATMUL, a="k, m"), [(300, 37), (300, 45), (37, 45)]),
-    "transposed_b": (dataclasses.replace(MATMUL, b="n, k"), [(37, 300), (45, 300), (37, 45)]),
-    "transposed_c": (dataclasses.replace(MATMUL, c="n, m"), [(37, 300), (300, 45), (45, 37)]),
-    "batched": (
-        Contraction("b m n k", "b, m, k", "b, k, n", "b, m, n"),
-        [(3, 20, 70), (3, 70, 40), (3, 20, 40)],
-    ),
-    "batched_transposed": (
+    "matmul_deep": of(MATMUL, (520, 9000), (9000, 40), (520, 40)),
+    "matmul_one": of(MATMUL, (1, 1), (1, 1), (1, 1)),
+    "matmul_empty_sum": of(MATMUL, (5, 0), (0, 7), (5, 7)),
+    "matmul_empty": of(MATMUL, (0, 3), (3, 7), (0, 7)),
+    "matmul_row": of(MATMUL, (1, 70), (70, 100), (1, 100)),
+    "matmul_column": of(MATMUL, (100, 70), (70, 1), (100, 1)),
+    "transposed_a": of(MATMUL, (300, 37), (300, 45), (37, 45), a="k, m"),
+    "transposed_b": of(MATMUL, (37, 300), (45, 300), (37, 45), b="n, k"),
+    "transposed_c": of(MATMUL, (37, 300), (300, 45), (45, 37), c="n, m"),
+    "batched": of(
+        Contraction("b m n k", "b, m, k", "b, k, n", "b, m, n"), (3, 20, 70),
+        (3, 70, 40), (3, 20, 40)),
+    "batched_transposed": of(
         Contraction("b h m n k", "b, m, h, k", "b, n, h, k", "b, h, m, n"),
-        [(2, 20, 3, 16), (2, 35, 3, 16), (2, 3, 20, 35)],
-    ),
-    "broadcast_b": (
-        Contraction("b m n k", "b, m, k", "k, n", "b, m, n"),
-        [(3, 20, 70), (70, 40), (3, 20, 40)],
-    ),
-    "broadcast_a": (
-        Contraction("b m n k", "m, k", "b, k, n", "b, m, n"),
-        [(20, 70), (3, 70, 40), (3, 20, 40)],
-    ),
-    "vector": (Contraction("m k", "m, k", "k", "m"), [(50, 33), (33,), (50,)]),
-    "dot": (Contraction("k", "k", "k", ""), [(50,), (50,), ()]),
-    "outer": (Contraction("m n", "m", "n", "m, n"), [(50,), (33,), (50, 33)]),
-    "products": (Contraction("m", "m", "m", "m"), [(50,), (50,), (50,)]),
-    "summed_alone": (Contraction("m n k l", "m, k, l", "k, n", "m, n"), [(9, 8, 7), (8, 20), (9, 20)]),
-    "conv": (CONV, [(2, 5, 12, 20), (7, 5, 3, 3), (2, 7, 12, 20)]),
-    "conv_blocks": (CONV, [(2, 40, 12, 20), (14, 40, 3, 3), (2, 14, 12, 20)]),
-    "conv_valid": (
-        dataclasses.replace(CONV, a="n, c, i+k, j+l"),
-        [(2, 5, 12, 20), (7, 5, 3, 3), (2, 7, 10, 18)],
-    ),
-    "conv_pointwise": (
-        dataclasses.replace(CONV, a="n, c, i+k, j+l"),
-        [(2, 5, 12, 20), (7, 5, 1, 1), (2, 7, 12, 20)],
-    ),
-    "conv_strided": (
-        dataclasses.replace(CONV, a="n, c, 2*i+k-1, 2*j+l-1"),
-        [(2, 5, 13, 20), (7, 5, 3, 3), (2, 7, 7, 10)],
-    ),
-    "conv_pointwise_strided": (
-        dataclasses.replace(CONV, a="n, c, 2*i+k, 2*j+l"),
-        [(2, 5, 12, 20), (7, 5, 1, 1), (2, 7, 6, 10)],
-    ),
-    "conv_dilated": (
-        dataclasses.replace(CONV, a="n, c, i+2*k-2, j+3*l-3"),
-        [(2, 5, 12, 20), (7, 5, 3, 3), (2, 7, 12, 20)],
-    ),
-    "conv_1d": (
+        (2, 20, 3, 16), (2, 35, 3, 16), (2, 3, 20, 35)),
+    "broadcast_b": of(
+        Contraction("b m n k", "b, m, k", "k, n", "b, m, n"), (3, 20, 70),
+        (70, 40), (3, 20, 40)),
+    "broadcast_a": of(
+        Contraction("b m n k", "m, k", "b, k, n", "b, m, n"), (20, 70),
+        (3, 70, 40), (3, 20, 40)),
+    "vector": of(Contraction("m k", "m, k", "k", "m"), (50, 33), (33,), (50,)),
+    "dot": of(Contraction("k", "k", "k", ""), (50,), (50,), ()),
+    "outer": of(Contraction("m n", "m", "n", "m, n"), (50,), (33,), (50, 33)),
+    "products": of(Contraction("m", "m", "m", "m"), (50,), (50,), (50,)),
+    "summed_alone": of(
+        Contraction("m n k l", "m, k, l", "k, n", "m, n"), (9, 8, 7), (8, 20),
+        (9, 20)),
+    "conv": of(CONV, (2, 5, 12, 20), (7, 5, 3, 3), (2, 7, 12, 20)),
+    "conv_blocks": of(CONV, (2, 40, 12, 20), (14, 40, 3, 3), (2, 14, 12, 20)),
+    "conv_valid": of(
+        CONV, (2, 5, 12, 20), (7, 5, 3, 3), (2, 7, 10, 18), a="n, c, i+k, j+l"),
+    "conv_pointwise": of(
+        CONV, (2, 5, 12, 20), (7, 5, 1, 1), (2, 7, 12, 20), a="n, c, i+k, j+l"),
+    "conv_strided": of(
+        CONV, (2, 5, 13, 20), (7, 5, 3, 3), (2, 7, 7, 10),
+        a="n, c, 2*i+k-1, 2*j+l-1"),
+    "conv_pointwise_strided": of(
+        CONV, (2, 5, 12, 20), (7, 5, 1, 1), (2, 7, 6, 10),
+        a="n, c, 2*i+k, 2*j+l"),
+    "conv_dilated": of(
+        CONV, (2, 5, 12, 20), (7, 5, 3, 3), (2, 7, 12, 20),
+        a="n, c, i+2*k-2, j+3*l-3"),
+    "conv_1d": of(
         Contraction("n f i c k", "n, c, i+k-2", "f, c, k", "n, f, i"),
-        [(2, 5, 40), (7, 5, 5), (2, 7, 40)],
-    ),
-    "conv_grouped": (
-        CONV_GROUPED,
-        [(2, 3, 4, 9, 20), (3, 5, 4, 3, 3), (2, 3, 5, 9, 20)],
-    ),
-    "conv_grouped_by_factors": (
-        Contraction("n g f i j c k l", "n, g*4+c, i+k-1, j+l-1", "g*5+f, c, k, l",
-                    "n, g*5+f, i, j", sizes=(3, 5)),
-        [(2, 12, 9, 20), (15, 4, 3, 3), (2, 15, 9, 20)],
-    ),
-    "conv_depthwise": (DEPTHWISE, [(2, 4, 9, 20), (4, 3, 3), (2, 4, 9, 20)]),
-    "conv_depthwise_strided": (
-        dataclasses.replace(DEPTHWISE, a="n, c, 2*i+k-1, 2*j+l-1"),
-        [(2, 4, 9, 40), (4, 3, 3), (2, 4, 5, 20)],
-    ),
+        (2, 5, 40), (7, 5, 5), (2, 7, 40)),
+    "conv_grouped": of(
+        CONV_GROUPED, (2, 3, 4, 9, 20), (3, 5, 4, 3, 3), (2, 3, 5, 9, 20)),
+    "conv_grouped_by_factors": of(
+        Contraction("n g f i j c k l", "n, g*4+c, i+k-1, j+l-1",
+                    "g*5+f, c, k, l", "n, g*5+f, i, j", sizes=(3, 5)),
+        (2, 12, 9, 20), (15, 4, 3, 3), (2, 15, 9, 20)),
+    "conv_depthwise": of(DEPTHWISE, (2, 4, 9, 20), (4, 3, 3), (2, 4, 9, 20)),
+    "conv_depthwise_strided": of(
+        DEPTHWISE, (2, 4, 9, 40), (4, 3, 3), (2, 4, 5, 20),
+        a="n, c, 2*i+k-1, 2*j+l-1"),
     # A few columns remain after whole panels.
-    "tail": (
-        known(CONV, a="n, c, 2*i+k-1, 2*j+l-1"),
-        [(1, 70, 14, 14), (33, 70, 3, 3), (1, 33, 7, 7)],
-    ),
-    "tail_of_four": (
-        known(CONV, a="n, c, 2*i+k-1, 2*j+l-1"),
-        [(1, 5, 28, 28), (19, 5, 3, 3), (1, 19, 14, 14)],
-    ),
-    "tail_of_images": (
-        known(CONV, a="n, c, 2*i+k-1, 2*j+l-1"),
-        [(3, 7, 13, 14), (9, 7, 3, 3), (3, 9, 7, 7)],
-    ),
-    "tail_alone": (
-        known(CONV, a="n, c, 2*i+k-1, 2*j+l-1"),
-        [(1, 40, 3, 3), (17, 40, 3, 3), (1, 17, 2, 2)],
-    ),
+    "tail": known(
+        CONV, (1, 70, 14, 14), (33, 70, 3, 3), (1, 33, 7, 7),
+        a="n, c, 2*i+k-1, 2*j+l-1"),
+    "tail_of_four": known(
+        CONV, (1, 5, 28, 28), (19, 5, 3, 3), (1, 19, 14, 14),
+        a="n, c, 2*i+k-1, 2*j+l-1"),
+    "tail_of_images": known(
+        CONV, (3, 7, 13, 14), (9, 7, 3, 3), (3, 9, 7, 7),
+        a="n, c, 2*i+k-1, 2*j+l-1"),
+    "tail_alone": known(
+        CONV, (1, 40, 3, 3), (17, 40, 3, 3), (1, 17, 2, 2),
+        a="n, c, 2*i+k-1, 2*j+l-1"),
     # Packed ahead of tasks: 70 rows and more, two panels at most.
-    "ahead": (
-        known(CONV, a="n, c, 2*i+k-1, 2*j+l-1"),
-        [(1, 61, 14, 14), (97, 61, 3, 3), (1, 97, 7, 7)],
-    ),
-    "ahead_whole": (
-        known(MATMUL), [(130, 600), (600, 32), (130, 32)],
-    ),
-    "ahead_turned": (
-        known(Contraction("m n k l", "m, k, l", "k, n, l", "m, n")),
-        [(75, 16, 40), (16, 17, 40), (75, 17)],
-    ),
-    "tail_turned": (
-        known(Contraction("m n k l", "m, k, l", "k, n, l", "m, n")),
-        [(35, 16, 40), (16, 50, 40), (35, 50)],
-    ),
-    "tail_of_batches": (
-        known(Contraction("b m n k l", "b, m, k, l", "b, l, k, n", "b, m, n")),
-        [(3, 21, 5, 9), (3, 9, 5, 97), (3, 21, 97)],
-    ),
-    "conv_slid": (known(DEPTHWISE), [(3, 5, 40, 57), (5, 3, 3), (3, 5, 40, 57)]),
-    "conv_slid_small": (known(DEPTHWISE), [(2, 70, 7, 7), (70, 3, 3), (2, 70, 7, 7)]),
-    "conv_slid_wide": (
-        known(DEPTHWISE, a="n, c, i+k-2, j+l-2"),
-        [(2, 6, 14, 14), (6, 5, 5), (2, 6, 14, 14)],
-    ),
-    "conv_slid_strided": (
-        known(DEPTHWISE, a="n, c, 2*i+k-1, 2*j+l-1"),
-        [(2, 4, 37, 113), (4, 3, 3), (2, 4, 19, 57)],
-    ),
-    "conv_slid_strided_wide": (
-        known(DEPTHWISE, a="n, c, 2*i+k-2, 2*j+l-1"),
-        [(2, 5, 28, 28), (5, 5, 5), (2, 5, 14, 13)],
-    ),
-    "conv_slid_strided_small": (
-        known(DEPTHWISE, a="n, c, 2*i+k-3, 2*j+l-3"),
-        [(1, 9, 7, 6), (9, 7, 7), (1, 9, 4, 3)],
-    ),
-    "conv_slid_valid": (
-        known(DEPTHWISE, a="n, c, i+k, j+l"),
-        [(2, 3, 21, 35), (3, 3, 5), (2, 3, 19, 31)],
-    ),
-    "conv_slid_dilated": (
-        known(DEPTHWISE, a="n, c, i+3*k-3, 2*j+2*l-2"),
-        [(2, 3, 21, 40), (3, 3, 3), (2, 3, 21, 20)],
-    ),
+    "ahead": known(
+        CONV, (1, 61, 14, 14), (97, 61, 3, 3), (1, 97, 7, 7),
+        a="n, c, 2*i+k-1, 2*j+l-1"),
+    "ahead_whole": known(MATMUL, (130, 600), (600, 32), (130, 32)),
+    "ahead_turned": known(
+        Contraction("m n k l", "m, k, l", "k, n, l", "m, n"), (75, 16, 40),
+        (16, 17, 40), (75, 17)),
+    "tail_turned": known(
+        Contraction("m n k l", "m, k, l", "k, n, l", "m, n"), (35, 16, 40),
+        (16, 50, 40), (35, 50)),
+    "tail_of_batches": known(
+        Contraction("b m n k l", "b, m, k, l", "b, l, k, n", "b, m, n"),
+        (3, 21, 5, 9), (3, 9, 5, 97), (3, 21, 97)),
+    "conv_slid": known(DEPTHWISE, (3, 5, 40, 57), (5, 3, 3), (3, 5, 40, 57)),
+    "conv_slid_small": known(
+        DEPTHWISE, (2, 70, 7, 7), (70, 3, 3), (2, 70, 7, 7)),
+    "conv_slid_wide": known(
+        DEPTHWISE, (2, 6, 14, 14), (6, 5, 5), (2, 6, 14, 14),
+        a="n, c, i+k-2, j+l-2"),
+    "conv_slid_strided": known(
+        DEPTHWISE, (2, 4, 37, 113), (4, 3, 3), (2, 4, 19, 57),
+        a="n, c, 2*i+k-1, 2*j+l-1"),
+    "conv_slid_strided_wide": known(
+        DEPTHWISE, (2, 5, 28, 28), (5, 5, 5), (2, 5, 14, 13),
+        a="n, c, 2*i+k-2, 2*j+l-1"),
+    "conv_slid_strided_small": known(
+        DEPTHWISE, (1, 9, 7, 6), (9, 7, 7), (1, 9, 4, 3),
+        a="n, c, 2*i+k-3, 2*j+l-3"),
+    "conv_slid_valid": known(
+        DEPTHWISE, (2, 3, 21, 35), (3, 3, 5), (2, 3, 19, 31),
+        a="n, c, i+k, j+l"),
+    "conv_slid_dilated": known(
+        DEPTHWISE, (2, 3, 21, 40), (3, 3, 3), (2, 3, 21, 20),
+        a="n, c, i+3*k-3, 2*j+2*l-2"),
     # Rows by stride 3; windows that begin and end outside of the image.
-    "conv_slid_outside": (
-        known(DEPTHWISE, a="n, c, 3*i+k-5, j+l-6"),
-        [(2, 3, 11, 9), (3, 3, 4), (2, 3, 8, 20)],
-    ),
-    "conv_slid_input": (
-        known(DEPTHWISE_INPUT), [(2, 5, 30, 20), (5, 3, 3), (2, 5, 30, 20)],
-    ),
-    "conv_slid_input_wide": (
-        known(DEPTHWISE_INPUT, a="n, c, i-k+3, j-2*l+4"),
-        [(2, 5, 9, 33), (5, 7, 5), (2, 5, 9, 33)],
-    ),
-    "conv_slid_rows": (
-        known(DEPTHWISE, a="n, c, i+k-2, j+l"),
-        [(2, 5, 19, 33), (5, 5, 1), (2, 5, 19, 33)],
-    ),
-    "conv_slid_columns": (
-        known(DEPTHWISE, a="n, c, i+k, 2*j+l-2"),
-        [(2, 5, 19, 33), (5, 1, 5), (2, 5, 19, 17)],
-    ),
-    "conv_slid_1d": (
-        known(Contraction("n c i k", "n, c, i+k-3", "c, k", "n, c, i")),
-        [(3, 40, 51), (40, 7), (3, 40, 51)],
-    ),
-    "conv_slid_alone": (
-        known(Contraction("i j k l", "i+k-1, j+l-1", "k, l", "i, j")),
-        [(40, 70), (3, 3), (40, 70)],
-    ),
-    "conv_last": (known(DEPTHWISE_LAST), [(3, 40, 57, 35), (35, 3, 3), (3, 40, 57, 35)]),
-    "conv_last_small": (known(DEPTHWISE_LAST), [(2, 7, 7, 70), (70, 3, 3), (2, 7, 7, 70)]),
-    "conv_last_few": (known(DEPTHWISE_LAST), [(2, 9, 14, 3), (3, 3, 3), (2, 9, 14, 3)]),
-    "conv_last_wide": (
-        known(DEPTHWISE_LAST, a="n, i+k-3, j+l-3, c"),
-        [(2, 15, 15, 33), (33, 7, 7), (2, 15, 15, 33)],
-    ),
-    "conv_last_strided": (
-        known(DEPTHWISE_LAST, a="n, 2*i+k-2, 2*j+l-1, c"),
-        [(2, 28, 29, 20), (20, 5, 5), (2, 14, 14, 20)],
-    ),
-    "conv_last_valid": (
-        known(DEPTHWISE_LAST, a="n, i+k, j+l, c"),
-        [(2, 21, 35, 16), (16, 3, 5), (2, 19, 31, 16)],
-    ),
-    "conv_last_dilated": (
-        known(DEPTHWISE_LAST, a="n, i+3*k-3, 3*j+2*l-2, c"),
-        [(2, 21, 40, 17), (17, 3, 3), (2, 21, 14, 17)],
-    ),
+    "conv_slid_outside": known(
+        DEPTHWISE, (2, 3, 11, 9), (3, 3, 4), (2, 3, 8, 20),
+        a="n, c, 3*i+k-5, j+l-6"),
+    "conv_slid_input": known(
+        DEPTHWISE_INPUT, (2, 5, 30, 20), (5, 3, 3), (2, 5, 30, 20)),
+    "conv_slid_input_wide": known(
+        DEPTHWISE_INPUT, (2, 5, 9, 33), (5, 7, 5), (2, 5, 9, 33),
+        a="n, c, i-k+3, j-2*l+4"),
+    "conv_slid_rows": known(
+        DEPTHWISE, (2, 5, 19, 33), (5, 5, 1), (2, 5, 19, 33),
+        a="n, c, i+k-2, j+l"),
+    "conv_slid_columns": known(
+        DEPTHWISE, (2, 5, 19, 33), (5, 1, 5), (2, 5, 19, 17),
+        a="n, c, i+k, 2*j+l-2"),
+    "conv_slid_1d": known(
+        Contraction("n c i k", "n, c, i+k-3", "c, k", "n, c, i"), (3, 40, 51),
+        (40, 7), (3, 40, 51)),
+    "conv_slid_alone": known(
+        Contraction("i j k l", "i+k-1, j+l-1", "k, l", "i, j"), (40, 70),
+        (3, 3), (40, 70)),
+    "conv_last": known(
+        DEPTHWISE_LAST, (3, 40, 57, 35), (35, 3, 3), (3, 40, 57, 35)),
+    "conv_last_small": known(
+        DEPTHWISE_LAST, (2, 7, 7, 70), (70, 3, 3), (2, 7, 7, 70)),
+    "conv_last_few": known(
+        DEPTHWISE_LAST, (2, 9, 14, 3), (3, 3, 3), (2, 9, 14, 3)),
+    "conv_last_wide": known(
+        DEPTHWISE_LAST, (2, 15, 15, 33), (33, 7, 7), (2, 15, 15, 33),
+        a="n, i+k-3, j+l-3, c"),
+    "conv_last_strided": known(
+        DEPTHWISE_LAST, (2, 28, 29, 20), (20, 5, 5), (2, 14, 14, 20),
+        a="n, 2*i+k-2, 2*j+l-1, c"),
+    "conv_last_valid": known(
+        DEPTHWISE_LAST, (2, 21, 35, 16), (16, 3, 5), (2, 19, 31, 16),
+        a="n, i+k, j+l, c"),
+    "conv_last_dilated": known(
+        DEPTHWISE_LAST, (2, 21, 40, 17), (17, 3, 3), (2, 21, 14, 17),
+        a="n, i+3*k-3, 3*j+2*l-2, c"),
     # Windows that begin and end outside of the image.
-    "conv_last_outside": (
-        known(DEPTHWISE_LAST, a="n, 3*i+k-5, j+l-6, c"),
-        [(2, 11, 9, 18), (18, 3, 4), (2, 8, 20, 18)],
-    ),
-    "conv_last_input": (
-        known(DEPTHWISE_LAST, a="n, i-k+3, j-2*l+4, c"),
-        [(2, 9, 33, 21), (21, 7, 5), (2, 9, 33, 21)],
-    ),
-    "conv_last_1d": (
-        known(Contraction("n c i k", "n, i+k-3, c", "k, c", "n, i, c")),
-        [(3, 51, 40), (7, 40), (3, 51, 40)],
-    ),
+    "conv_last_outside": known(
+        DEPTHWISE_LAST, (2, 11, 9, 18), (18, 3, 4), (2, 8, 20, 18),
+        a="n, 3*i+k-5, j+l-6, c"),
+    "conv_last_input": known(
+        DEPTHWISE_LAST, (2, 9, 33, 21), (21, 7, 5), (2, 9, 33, 21),
+        a="n, i-k+3, j-2*l+4, c"),
+    "conv_last_1d": known(
+        Contraction("n c i k", "n, i+k-3, c", "k, c", "n, i, c"), (3, 51, 40),
+        (7, 40), (3, 51, 40)),
     # Rows are windows of an image, read in place.
-    "conv_rows": (known(CONV_LAST), [(2, 12, 20, 19), (50, 19, 3, 3), (2, 12, 20, 50)]),
-    "conv_rows_small": (
-        known(CONV_LAST, a="n, i+k-3, j+l-2, c"),
-        [(3, 5, 4, 9), (7, 9, 5, 5), (3, 3, 4, 7)],
-    ),
-    "conv_rows_valid": (
-        known(CONV_LAST, a="n, i+k, j+l, c"),
-        [(2, 12, 20, 16), (17, 16, 3, 2), (2, 10, 19, 17)],
-    ),
-    "conv_rows_strided": (
-        known(CONV_LAST, a="n, 2*i+k-1, 2*j+l-1, c"),
-        [(2, 13, 20, 33), (24, 33, 3, 3), (2, 7, 10, 24)],
-    ),
-    "conv_rows_dilated": (
-        known(CONV_LAST, a="n, i+2*k-2, j+3*l+1, c"),
-        [(2, 11, 23, 12), (24, 12, 3, 3), (2, 11, 16, 24)],
-    ),
+    "conv_rows": known(
+        CONV_LAST, (2, 12, 20, 19), (50, 19, 3, 3), (2, 12, 20, 50)),
+    "conv_rows_small": known(
+        CONV_LAST, (3, 5, 4, 9), (7, 9, 5, 5), (3, 3, 4, 7),
+        a="n, i+k-3, j+l-2, c"),
+    "conv_rows_valid": known(
+        CONV_LAST, (2, 12, 20, 16), (17, 16, 3, 2), (2, 10, 19, 17),
+        a="n, i+k, j+l, c"),
+    "conv_rows_strided": known(
+        CONV_LAST, (2, 13, 20, 33), (24, 33, 3, 3), (2, 7, 10, 24),
+        a="n, 2*i+k-1, 2*j+l-1, c"),
+    "conv_rows_dilated": known(
+        CONV_LAST, (2, 11, 23, 12), (24, 12, 3, 3), (2, 11, 16, 24),
+        a="n, i+2*k-2, j+3*l+1, c"),
     # More rows and columns than the image has.
-    "conv_rows_outside": (
-        known(CONV_LAST, a="n, 3*i+k-5, j+l-6, c"),
-        [(2, 11, 9, 5), (20, 5, 3, 4), (2, 8, 20, 20)],
-    ),
-    "conv_rows_input": (
-        known(CONV_LAST, a="n, i-k+1, j-l+1, c"),
-        [(2, 12, 20, 19), (50, 19, 3, 3), (2, 12, 20, 50)],
-    ),
-    "conv_rows_grouped": (
-        known(Contraction(
-            "n i j g f k l c", "n, i+k-1, j+l-1, g, c", "g, f, c, k, l", "n, i, j, g, f")),
-        [(2, 7, 9, 3, 8), (3, 20, 8, 3, 3), (2, 7, 9, 3, 20)],
-    ),
-    "conv_rows_colours": (
-        known(CONV_LAST, a="n, c, 2*i+k-1, 2*j+l-1"),
-        [(2, 3, 30, 41), (24, 3, 3, 3), (2, 15, 21, 24)],
-    ),
-    "conv_weights": (
-        dataclasses.replace(CONV, a="n, f, i, j", b="n, c, i+k-1, j+l-1", c="f, c, k, l"),
-        [(2, 7, 12, 20), (2, 5, 12, 20), (7, 5, 3, 3)],
-    ),
-    "conv_weights_strided": (
-        dataclasses.replace(CONV, a="n, f, i, j", b="n, c, 2*i+k-1, 2*j+l-1", c="f, c, k, l"),
-        [(2, 7, 6, 10), (2, 5, 12, 20), (7, 5, 3, 3)],
-    ),
-    "conv_weights_depthwise": (
+    "conv_rows_outside": known(
+        CONV_LAST, (2, 11, 9, 5), (20, 5, 3, 4), (2, 8, 20, 20),
+        a="n, 3*i+k-5, j+l-6, c"),
+    "conv_rows_input": known(
+        CONV_LAST, (2, 12, 20, 19), (50, 19, 3, 3), (2, 12, 20, 50),
+        a="n, i-k+1, j-l+1, c"),
+    "conv_rows_grouped": known(
+        Contraction("n i j g f k l c", "n, i+k-1, j+l-1, g, c", "g, f, c, k, l", "n, i, j, g, f"),
+        (2, 7, 9, 3, 8), (3, 20, 8, 3, 3), (2, 7, 9, 3, 20)),
+    "conv_rows_colours": known(
+        CONV_LAST, (2, 3, 30, 41), (24, 3, 3, 3), (2, 15, 21, 24),
+        a="n, c, 2*i+k-1, 2*j+l-1"),
+    "conv_weights": of(
+        CONV, (2, 7, 12, 20), (2, 5, 12, 20), (7, 5, 3, 3), a="n, f, i, j",
+        b="n, c, i+k-1, j+l-1", c="f, c, k, l"),
+    "conv_weights_strided": of(
+        CONV, (2, 7, 6, 10), (2, 5, 12, 20), (7, 5, 3, 3), a="n, f, i, j",
+        b="n, c, 2*i+k-1, 2*j+l-1", c="f, c, k, l"),
+    "conv_weights_depthwise": of(
         Contraction("n c i j k l", "n, c, i, j", "n, c, i+k-1, j+l-1", "c, k, l"),
-        [(2, 4, 9, 20), (2, 4, 9, 20), (4, 3, 3)],
-    ),
-    "conv_last_weights": (
-        known(WEIGHTS_LAST), [(3, 20, 29, 35), (3, 20, 29, 35), (35, 3, 3)],
-    ),
-    "conv_last_weights_small": (
-        known(WEIGHTS_LAST), [(2, 7, 7, 300), (2, 7, 7, 300), (300, 3, 3)],
-    ),
-    "conv_last_weights_few": (
-        known(WEIGHTS_LAST), [(2, 9, 14, 3), (2, 9, 14, 3), (3, 3, 3)],
-    ),
-    "conv_last_weights_wide": (
-        known(WEIGHTS_LAST, b="n, i+k-3, j+l-3, c"),
-        [(2, 15, 15, 33), (2, 15, 15, 33), (33, 7, 7)],
-    ),
-    "conv_last_weights_strided": (
-        known(WEIGHTS_LAST, b="n, 2*i+k-2, 2*j+l-1, c"),
-        [(2, 14, 14, 20), (2, 28, 29, 20), (20, 5, 5)],
-    ),
-    "conv_last_weights_valid": (
-        known(WEIGHTS_LAST, b="n, i+k, j+l, c"),
-        [(2, 19, 31, 16), (2, 21, 35, 16), (16, 3, 5)],
-    ),
-    "conv_last_weights_dilated": (
-        known(WEIGHTS_LAST, b="n, i+3*k-3, 3*j+2*l-2, c", c="k, l, c"),
-        [(2, 21, 14, 17), (2, 21, 40, 17), (3, 3, 17)],
-    ),
+        (2, 4, 9, 20), (2, 4, 9, 20), (4, 3, 3)),
+    "conv_last_weights": known(
+        WEIGHTS_LAST, (3, 20, 29, 35), (3, 20, 29, 35), (35, 3, 3)),
+    "conv_last_weights_small": known(
+        WEIGHTS_LAST, (2, 7, 7, 300), (2, 7, 7, 300), (300, 3, 3)),
+    "conv_last_weights_few": known(
+        WEIGHTS_LAST, (2, 9, 14, 3), (2, 9, 14, 3), (3, 3, 3)),
+    "conv_last_weights_wide": known(
+        WEIGHTS_LAST, (2, 15, 15, 33), (2, 15, 15, 33), (33, 7, 7),
+        b="n, i+k-3, j+l-3, c"),
+    "conv_last_weights_strided": known(
+        WEIGHTS_LAST, (2, 14, 14, 20), (2, 28, 29, 20), (20, 5, 5),
+        b="n, 2*i+k-2, 2*j+l-1, c"),
+    "conv_last_weights_valid": known(
+        WEIGHTS_LAST, (2, 19, 31, 16), (2, 21, 35, 16), (16, 3, 5),
+        b="n, i+k, j+l, c"),
+    "conv_last_weights_dilated": known(
+        WEIGHTS_LAST, (2, 21, 14, 17), (2, 21, 40, 17), (3, 3, 17),
+        b="n, i+3*k-3, 3*j+2*l-2, c", c="k, l, c"),
     # Windows that begin and end outside of the image.
-    "conv_last_weights_outside": (
-        known(WEIGHTS_LAST, b="n, 3*i+k-5, j+l-6, c"),
-        [(2, 8, 20, 18), (2, 11, 9, 18), (18, 3, 4)],
-    ),
-    "conv_last_weights_back": (
-        known(WEIGHTS_LAST, b="n, i-k+3, j-2*l+4, c"),
-        [(2, 9, 33, 21), (2, 9, 33, 21), (21, 7, 5)],
-    ),
-    "conv_last_weights_1d": (
-        known(Contraction("n i k c", "n, i, c", "n, i+k-3, c", "c, k")),
-        [(3, 51, 40), (3, 51, 40), (40, 7)],
-    ),
-    "conv_input": (CONV_INPUT, [(2, 7, 12, 20), (7, 5, 3, 3), (2, 5, 12, 20)]),
-    "conv_transformed": (known(CONV), [(2, 40, 12, 20), (41, 40, 3, 3), (2, 41, 12, 20)]),
-    "conv_transformed_short": (known(CONV), [(5, 17, 7, 7), (64, 17, 3, 3), (5, 64, 7, 7)]),
-    "conv_transformed_image": (known(CONV), [(1, 16, 9, 40), (33, 16, 3, 3), (1, 33, 9, 40)]),
-    "conv_transformed_valid": (
-        known(CONV, a="n, c, i+k, j+l"),
-        [(2, 16, 10, 17), (40, 16, 3, 3), (2, 40, 8, 15)],
-    ),
-    "conv_transformed_pads": (
-        known(CONV, a="n, c, i+k-2, j+l-3"),
-        [(2, 16, 10, 17), (40, 16, 3, 3), (2, 40, 11, 21)],
-    ),
-    "conv_transformed_grouped": (
-        known(CONV_GROUPED),
-        [(2, 3, 20, 9, 20), (3, 35, 20, 3, 3), (2, 3, 35, 9, 20)],
-    ),
-    "conv_transformed_input": (
-        known(CONV_INPUT), [(2, 33, 11, 20), (33, 50, 3, 3), (2, 50, 11, 20)],
-    ),
+    "conv_last_weights_outside": known(
+        WEIGHTS_LAST, (2, 8, 20, 18), (2, 11, 9, 18), (18, 3, 4),
+        b="n, 3*i+k-5, j+l-6, c"),
+    "conv_last_weights_back": known(
+        WEIGHTS_LAST, (2, 9, 33, 21), (2, 9, 33, 21), (21, 7, 5),
+        b="n, i-k+3, j-2*l+4, c"),
+    "conv_last_weights_1d": known(
+        Contraction("n i k c", "n, i, c", "n, i+k-3, c", "c, k"), (3, 51, 40),
+        (3, 51, 40), (40, 7)),
+    "conv_input": of(CONV_INPUT, (2, 7, 12, 20), (7, 5, 3, 3), (2, 5, 12, 20)),
+    "conv_transformed": known(
+        CONV, (2, 40, 12, 20), (41, 40, 3, 3), (2, 41, 12, 20)),
+    "conv_transformed_short": known(
+        CONV, (5, 17, 7, 7), (64, 17, 3, 3), (5, 64, 7, 7)),
+    "conv_transformed_image": known(
+        CONV, (1, 16, 9, 40), (33, 16, 3, 3), (1, 33, 9, 40)),
+    "conv_transformed_valid": known(
+        CONV, (2, 16, 10, 17), (40, 16, 3, 3), (2, 40, 8, 15),
+        a="n, c, i+k, j+l"),
+    "conv_transformed_pads": known(
+        CONV, (2, 16, 10, 17), (40, 16, 3, 3), (2, 40, 11, 21),
+        a="n, c, i+k-2, j+l-3"),
+    "conv_transformed_grouped": known(
+        CONV_GROUPED, (2, 3, 20, 9, 20), (3, 35, 20, 3, 3), (2, 3, 35, 9, 20)),
+    "conv_transformed_input": known(
+        CONV_INPUT, (2, 33, 11, 20), (33, 50, 3, 3), (2, 50, 11, 20)),
     # The number of tiles is large enough for 4 x 4 results of 16-bit tiles.
-    "conv_transformed_tiles": (
-        known(CONV, a="n, c, i+k-2, j+l-1"),
-        [(6, 17, 12, 21), (35, 17, 3, 3), (6, 35, 14, 21)],
-    ),
-    "conv_transformed_tiles_input": (
-        known(CONV_INPUT), [(2, 33, 34, 40), (33, 19, 3, 3), (2, 19, 34, 40)],
-    ),
-    "conv_transformed_weights": (
-        known(CONV, a="n, f, i, j", b="n, c, i+k-1, j+l-1", c="f, c, k, l"),
-        [(8, 40, 17, 20), (8, 50, 17, 20), (40, 50, 3, 3)],
-    ),
-    "conv_transformed_weights_valid": (
-        known(CONV, a="n, c, i+k, j+l-2", b="n, f, i, j", c="f, c, k, l"),
-        [(9, 65, 15, 20), (9, 35, 14, 17), (35, 65, 3, 3)],
-    ),
+    "conv_transformed_tiles": known(
+        CONV, (6, 17, 12, 21), (35, 17, 3, 3), (6, 35, 14, 21),
+        a="n, c, i+k-2, j+l-1"),
+    "conv_transformed_tiles_input": known(
+        CONV_INPUT, (2, 33, 34, 40), (33, 19, 3, 3), (2, 19, 34, 40)),
+    "conv_transformed_weights": known(
+        CONV, (8, 40, 17, 20), (8, 50, 17, 20), (40, 50, 3, 3), a="n, f, i, j",
+        b="n, c, i+k-1, j+l-1", c="f, c, k, l"),
+    "conv_transformed_weights_valid": known(
+        CONV, (9, 65, 15, 20), (9, 35, 14, 17), (35, 65, 3, 3),
+        a="n, c, i+k, j+l-2", b="n, f, i, j", c="f, c, k, l"),
     # The last channel is not there: not transformed.
-    "conv_beyond_channels": (
-        known(CONV, a="n, c+1, i+k-1, j+l-1"),
-        [(2, 16, 9, 20), (33, 16, 3, 3), (2, 33, 9, 20)],
-    ),
-    "conv_transformed_many_rows": (
-        known(CONV), [(1, 16, 8, 8), (600, 16, 3, 3), (1, 600, 8, 8)],
-    ),
+    "conv_beyond_channels": known(
+        CONV, (2, 16, 9, 20), (33, 16, 3, 3), (2, 33, 9, 20),
+        a="n, c+1, i+k-1, j+l-1"),
+    "conv_transformed_many_rows": known(
+        CONV, (1, 16, 8, 8), (600, 16, 3, 3), (1, 600, 8, 8)),
     # The even rows and odd columns of the gradient of a convolution of stride 2.
-    "conv_input_phase": (
+    "conv_input_phase": of(
         Contraction("n c i j f k l", "n, f, i-k, j-l", "f, c, 2*k, 2*l+1",
                     "n, c, 2*i, 2*j+1", sizes=(6, 10, 2, 1)),
-        [(2, 7, 6, 10), (7, 5, 3, 3), (2, 5, 12, 20)],
-    ),
+        (2, 7, 6, 10), (7, 5, 3, 3), (2, 5, 12, 20)),
     # The same of single channels; the last has a single filter position.
-    "conv_slid_phase": (
-        known(DEPTHWISE, a="n, c, i-k+1, j+l-1", b="c, 2*k, l", c="n, c, 2*i+1, j",
-              sizes=(7, 2)),
-        [(2, 5, 7, 33), (5, 3, 3), (2, 5, 14, 33)],
-    ),
-    "conv_last_phase": (
-        known(DEPTHWISE_LAST, a="n, i-k+1, j-l, c", b="c, 2*k, 2*l+1",
-              c="n, 2*i+1, 2*j, c", sizes=(7, 10, 2, 1)),
-        [(2, 7, 10, 20), (20, 3, 3), (2, 14, 20, 20)],
-    ),
-    "conv_last_phase_position": (
-        known(DEPTHWISE_LAST, a="n, i-k, j-l, c", b="c, 2*k+1, 2*l+1",
-              c="n, 2*i, 2*j, c", sizes=(7, 10, 1, 1)),
-        [(2, 7, 10, 20), (20, 3, 3), (2, 14, 20, 20)],
-    ),
+    "conv_slid_phase": known(
+        DEPTHWISE, (2, 5, 7, 33), (5, 3, 3), (2, 5, 14, 33),
+        a="n, c, i-k+1, j+l-1", b="c, 2*k, l", c="n, c, 2*i+1, j",
+        sizes=(7, 2)),
+    "conv_last_phase": known(
+        DEPTHWISE_LAST, (2, 7, 10, 20), (20, 3, 3), (2, 14, 20, 20),
+        a="n, i-k+1, j-l, c", b="c, 2*k, 2*l+1", c="n, 2*i+1, 2*j, c",
+        sizes=(7, 10, 2, 1)),
+    "conv_last_phase_position": known(
+        DEPTHWISE_LAST, (2, 7, 10, 20), (20, 3, 3), (2, 14, 20, 20),
+        a="n, i-k, j-l, c", b="c, 2*k+1, 2*l+1", c="n, 2*i, 2*j, c",
+        sizes=(7, 10, 1, 1)),
 }
 
 

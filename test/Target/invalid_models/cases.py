@@ -57,6 +57,21 @@ def edits(kind, model_of=None):
     return register
 
 
+def edited(kind, model_of, **rows):
+    """Cases by name: an edit of a good model, and what the error says."""
+    for name, (edit, *where) in rows.items():
+        model = model_of()
+        edit(model)
+        add(kind, name, model, *where)
+
+
+def put(path, value):
+    """An edit that sets a field: "graph.node[0].name"."""
+    owner, _, field = f"model.{path}".rpartition(".")
+    read = eval(f"lambda model: {owner}")
+    return lambda model: setattr(read(model), field, value)
+
+
 # Errors of ONNX's inference, which uses its own words.
 INFERRED = {
     ("OneHot", "axis"): "'axis'",

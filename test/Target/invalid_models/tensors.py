@@ -3,7 +3,7 @@
 
 from onnx import AttributeProto, TensorProto, helper
 
-from .cases import FLOAT, INT32, INT64, add, edits, make
+from .cases import FLOAT, INT32, INT64, add, edited, make
 
 # Sparse tensors.
 def sparse_model():
@@ -22,7 +22,6 @@ def add_sparse(tensor, indices=(1, 5), values=(1.0, 2.0), dims=(2, 3)):
     tensor.dims.extend(dims)
 
 
-sparse = edits("sparse", sparse_model)
 for name, indices in [
     ("out-of-range", (1, 6)),
     ("negative", (-1, 5)),
@@ -49,63 +48,52 @@ def coordinates(tensor, rows):
     tensor.indices.CopyFrom(helper.make_tensor("i", INT64, size, flat))
 
 
-@sparse("sparse initializer 'w'", "ind")
-def coordinate_out_of_range(model):
-    coordinates(model.graph.sparse_initializer[0], [[0, 1], [1, 3]])
+def first_of(model):
+    return model.graph.sparse_initializer[0]
 
 
-@sparse("sparse initializer 'w'", "ind")
-def coordinates_unsorted(model):
-    coordinates(model.graph.sparse_initializer[0], [[1, 1], [0, 2]])
-
-
-@sparse("sparse initializer 'w'", "ind")
-def coordinates_of_three(model):
-    coordinates(model.graph.sparse_initializer[0], [[0, 1, 0], [1, 2, 0]])
-
-
-@sparse("sparse initializer 'w'", "ind")
-def indices_of_rank_3(model):
-    model.graph.sparse_initializer[0].indices.dims[:] = [1, 1, 2]
-
-
-@sparse("sparse initializer 'w'", "ind")
-def indices_of_int32(model):
-    model.graph.sparse_initializer[0].indices.CopyFrom(
-        helper.make_tensor("i", INT32, [2], [1, 5])
-    )
-
-
-@sparse("sparse initializer 'w'", "ind")
-def no_indices(model):
-    model.graph.sparse_initializer[0].ClearField("indices")
-
-
-@sparse("sparse initializer 'w'", "values")
-def values_of_rank_2(model):
-    model.graph.sparse_initializer[0].values.dims[:] = [1, 2]
-
-
-@sparse("sparse initializer 'w'", "values")
-def values_too_few(model):
-    del model.graph.sparse_initializer[0].values.float_data[1:]
-
-
-@sparse("sparse initializer 'w'", "dim")
-def no_dimensions(model):
-    del model.graph.sparse_initializer[0].dims[:]
-
-
-@sparse("sparse initializer 'w'", "dimension 0")
-def empty_dimension(model):
-    model.graph.sparse_initializer[0].dims[0] = 0
-
-
-@sparse("'w'", "defined already")
-def name_of_input(model):
-    model.graph.initializer.append(
-        helper.make_tensor("w", FLOAT, [1], [1.0])
-    )
+SPARSE = "sparse initializer 'w'"
+edited(
+    "sparse",
+    sparse_model,
+    coordinate_out_of_range=(
+        lambda m: coordinates(first_of(m), [[0, 1], [1, 3]]), SPARSE, "ind"
+    ),
+    coordinates_unsorted=(
+        lambda m: coordinates(first_of(m), [[1, 1], [0, 2]]), SPARSE, "ind"
+    ),
+    coordinates_of_three=(
+        lambda m: coordinates(first_of(m), [[0, 1, 0], [1, 2, 0]]), SPARSE, "ind"
+    ),
+    indices_of_rank_3=(
+        lambda m: first_of(m).indices.dims.__setitem__(slice(None), [1, 1, 2]),
+        SPARSE, "ind",
+    ),
+    indices_of_int32=(
+        lambda m: first_of(m).indices.CopyFrom(
+            helper.make_tensor("i", INT32, [2], [1, 5])
+        ),
+        SPARSE, "ind",
+    ),
+    no_indices=(lambda m: first_of(m).ClearField("indices"), SPARSE, "ind"),
+    values_of_rank_2=(
+        lambda m: first_of(m).values.dims.__setitem__(slice(None), [1, 2]),
+        SPARSE, "values",
+    ),
+    values_too_few=(
+        lambda m: first_of(m).values.float_data.pop(), SPARSE, "values"
+    ),
+    no_dimensions=(lambda m: first_of(m).ClearField("dims"), SPARSE, "dim"),
+    empty_dimension=(
+        lambda m: first_of(m).dims.__setitem__(0, 0), SPARSE, "dimension 0"
+    ),
+    name_of_input=(
+        lambda m: m.graph.initializer.append(
+            helper.make_tensor("w", FLOAT, [1], [1.0])
+        ),
+        "'w'", "defined already",
+    ),
+)  # fmt: skip
 
 
 # The number of bytes, or of elements, in the data of a tensor.

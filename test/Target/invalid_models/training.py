@@ -3,7 +3,7 @@
 
 from onnx import parser
 
-from .cases import add, edits, make
+from .cases import add, edited, edits, make, put
 from .functions import F, LOCAL
 from .types import identity
 
@@ -34,83 +34,54 @@ def training_model():
     return model
 
 
-training = edits("training-info", training_model)
-
-
-@training("initialization_binding", "'v'")
-def initializes_nothing(model):
-    model.training_info[0].initialization_binding[0].key = "v"
-
-
-@training("initialization_binding", "'w_2'")
-def initialized_by_nothing(model):
-    model.training_info[0].initialization_binding[0].value = "w_2"
-
-
-@training("update_binding", "'v'")
-def updates_nothing(model):
-    model.training_info[0].update_binding[0].key = "v"
-
-
-@training("update_binding", "'x'")
-def updates_an_input(model):
-    model.training_info[0].update_binding[0].key = "x"
-
-
-@training("update_binding", "'y'")
-def updates_a_result(model):
-    model.training_info[0].update_binding[0].key = "y"
-
-
-@training("update_binding", "'w_2'")
-def updated_by_nothing(model):
-    model.training_info[0].update_binding[0].value = "w_2"
-
-
-@training("update_binding", "'g'")
-def updated_by_inner(model):
-    model.training_info[0].update_binding[0].value = "g"
-
-
-@training("update_binding", "'w' is bound twice")
-def updates_twice(model):
-    model.training_info[0].update_binding.add(key="w", value="w_1")
-
-
-@training("initialization_binding", "'w' is bound twice")
-def initializes_twice(model):
-    model.training_info[0].initialization_binding.add(key="w", value="w_0")
-
-
-@training("update_binding of 'w'", "'count'")
-def updates_by_other_type(model):
-    model.training_info[0].update_binding[0].value = "count"
-
-
-@training("update_binding", "''")
-def updates_unnamed(model):
-    model.training_info[0].update_binding[0].ClearField("key")
-
-
-@training("initialization", "input")
-def initialization_with_inputs(model):
-    model.training_info[0].initialization.input.append(model.graph.input[0])
-
-
-@training("'q'", "does not define")
-def algorithm_reads_nothing(model):
-    model.training_info[0].algorithm.node[0].input[0] = "q"
-
-
-@training("algorithm")
-def no_algorithm(model):
-    model.training_info[0].ClearField("algorithm")
-
-
-@training("training_info 1", "'w' is bound twice")
-def updated_by_two(model):
-    info = training_model().training_info[0]
-    model.training_info.append(info)
+INITIALIZES, UPDATES = "initialization_binding", "update_binding"
+BEGINS = "training_info[0].initialization_binding[0]"
+GOES_ON = "training_info[0].update_binding[0]"
+edited(
+    "training-info",
+    training_model,
+    initializes_nothing=(put(f"{BEGINS}.key", "v"), INITIALIZES, "'v'"),
+    initialized_by_nothing=(put(f"{BEGINS}.value", "w_2"), INITIALIZES, "'w_2'"),
+    updates_nothing=(put(f"{GOES_ON}.key", "v"), UPDATES, "'v'"),
+    updates_an_input=(put(f"{GOES_ON}.key", "x"), UPDATES, "'x'"),
+    updates_a_result=(put(f"{GOES_ON}.key", "y"), UPDATES, "'y'"),
+    updated_by_nothing=(put(f"{GOES_ON}.value", "w_2"), UPDATES, "'w_2'"),
+    updated_by_inner=(put(f"{GOES_ON}.value", "g"), UPDATES, "'g'"),
+    updates_twice=(
+        lambda m: m.training_info[0].update_binding.add(key="w", value="w_1"),
+        UPDATES, "'w' is bound twice",
+    ),
+    initializes_twice=(
+        lambda m: m.training_info[0].initialization_binding.add(
+            key="w", value="w_0"
+        ),
+        INITIALIZES, "'w' is bound twice",
+    ),
+    updates_by_other_type=(
+        put(f"{GOES_ON}.value", "count"), "update_binding of 'w'", "'count'"
+    ),
+    updates_unnamed=(
+        lambda m: m.training_info[0].update_binding[0].ClearField("key"),
+        UPDATES, "''",
+    ),
+    initialization_with_inputs=(
+        lambda m: m.training_info[0].initialization.input.append(
+            m.graph.input[0]
+        ),
+        "initialization", "input",
+    ),
+    algorithm_reads_nothing=(
+        lambda m: m.training_info[0].algorithm.node[0].input.__setitem__(0, "q"),
+        "'q'", "does not define",
+    ),
+    no_algorithm=(
+        lambda m: m.training_info[0].ClearField("algorithm"), "algorithm"
+    ),
+    updated_by_two=(
+        lambda m: m.training_info.append(training_model().training_info[0]),
+        "training_info 1", "'w' is bound twice",
+    ),
+)  # fmt: skip
 
 
 # Versions of the IR, and the features that they allow.
@@ -144,14 +115,13 @@ def metadata_twice(model):
     model.metadata_props.add(key="k", value="2")
 
 
-@edits("ir-version", training_model)("IR version 6", "training_info")
-def training_at_6(model):
-    model.ir_version = 6
-
-
-@edits(
+edited(
+    "ir-version",
+    training_model,
+    training_at_6=(put("ir_version", 6), "IR version 6", "training_info"),
+)
+edited(
     "ir-version",
     lambda: make("y = local.f (x)", opsets=LOCAL, functions=F),
-)("IR version 7", "function")
-def functions_at_7(model):
-    model.ir_version = 7
+    functions_at_7=(put("ir_version", 7), "IR version 7", "function"),
+)

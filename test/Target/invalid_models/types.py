@@ -1,99 +1,78 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Types of values that are missing or unknown."""
 
-from .cases import FLOAT, INT64, edits, make, texts
+from .cases import FLOAT, INT64, edited, make, put, texts
 
 # Types of values.
 def identity():
     return make("[n] y = Relu (x)", inputs="float[2] x", outputs="float[2] y")
 
 
-typed = edits("value-type", identity)
+INPUT, OUTPUT = "graph input 'x'", "graph output 'y'"
+X = "graph.input[0].type.tensor_type.elem_type"
+Y = "graph.output[0].type.tensor_type.elem_type"
 
 
-@typed("graph input 'x'", "type")
-def input_without_type(model):
-    model.graph.input[0].ClearField("type")
-
-
-@typed("graph input 'x'", "type")
-def input_of_no_kind(model):
-    model.graph.input[0].type.Clear()
-
-
-@typed("graph input 'x'", "element type")
-def input_undefined(model):
-    model.graph.input[0].type.tensor_type.elem_type = 0
-
-
-@typed("graph input 'x'", "element type 99")
-def input_unknown(model):
-    model.graph.input[0].type.tensor_type.elem_type = 99
-
-
-@typed("graph input 'x'", "element type -1")
-def input_negative(model):
-    model.graph.input[0].type.tensor_type.elem_type = -1
-
-
-@typed("graph output 'y'", "element type 99")
-def output_unknown(model):
-    model.graph.output[0].type.tensor_type.elem_type = 99
-
-
-@typed("value_info 'h'", "element type 77")
-def value_unknown(model):
-    model.graph.value_info.add(name="h").type.tensor_type.elem_type = 77
-
-
-@typed("graph input 's'", "element type")
-def sequence_of_nothing(model):
-    model.graph.input.add(name="s").type.sequence_type.SetInParent()
-
-
-@typed("graph input 's'", "element type 99")
 def sequence_of_unknown(model):
     inner = model.graph.input.add(name="s").type.sequence_type.elem_type
     inner.tensor_type.elem_type = 99
 
 
-@typed("graph input 'm'", "key type")
 def map_of_floats(model):
     inner = model.graph.input.add(name="m").type.map_type
     inner.key_type = FLOAT
     inner.value_type.tensor_type.elem_type = FLOAT
 
 
-@typed("graph input 'm'", "element type")
-def map_to_nothing(model):
-    model.graph.input.add(name="m").type.map_type.key_type = INT64
-
-
-@typed("graph input 'o'", "element type")
-def optional_of_nothing(model):
-    model.graph.input.add(name="o").type.optional_type.SetInParent()
-
-
-@typed("graph input 'p'", "element type")
 def sparse_undefined(model):
     inner = model.graph.input.add(name="p").type.sparse_tensor_type
     inner.shape.dim.add(dim_value=2)
 
 
-@typed("graph input #1", "name")
-def input_without_name(model):
+def unnamed(model):
     model.graph.input.add().type.tensor_type.elem_type = FLOAT
 
 
-@typed("graph output #0", "name")
-def output_without_name(model):
-    model.graph.output[0].name = ""
+def value_unknown(model):
+    model.graph.value_info.add(name="h").type.tensor_type.elem_type = 77
 
 
-@typed("node 'n' (Relu", "output #0")
-def output_of_other_type(model):
-    model.graph.output[0].type.tensor_type.elem_type = INT64
+def map_to_nothing(model):
+    model.graph.input.add(name="m").type.map_type.key_type = INT64
 
+
+edited(
+    "value-type",
+    identity,
+    input_without_type=(
+        lambda m: m.graph.input[0].ClearField("type"), INPUT, "type"
+    ),
+    input_of_no_kind=(lambda m: m.graph.input[0].type.Clear(), INPUT, "type"),
+    input_undefined=(put(X, 0), INPUT, "element type"),
+    input_unknown=(put(X, 99), INPUT, "element type 99"),
+    input_negative=(put(X, -1), INPUT, "element type -1"),
+    output_unknown=(put(Y, 99), OUTPUT, "element type 99"),
+    value_unknown=(value_unknown, "value_info 'h'", "element type 77"),
+    sequence_of_nothing=(
+        lambda m: m.graph.input.add(name="s").type.sequence_type.SetInParent(),
+        "graph input 's'", "element type",
+    ),
+    sequence_of_unknown=(
+        sequence_of_unknown, "graph input 's'", "element type 99"
+    ),
+    map_of_floats=(map_of_floats, "graph input 'm'", "key type"),
+    map_to_nothing=(map_to_nothing, "graph input 'm'", "element type"),
+    optional_of_nothing=(
+        lambda m: m.graph.input.add(name="o").type.optional_type.SetInParent(),
+        "graph input 'o'", "element type",
+    ),
+    sparse_undefined=(sparse_undefined, "graph input 'p'", "element type"),
+    input_without_name=(unnamed, "graph input #1", "name"),
+    output_without_name=(
+        put("graph.output[0].name", ""), "graph output #0", "name"
+    ),
+    output_of_other_type=(put(Y, INT64), "node 'n' (Relu", "output #0"),
+)  # fmt: skip
 
 texts(
     "value-type",

@@ -3,8 +3,10 @@
 
 from onnx import AttributeProto, TensorProto, helper
 
-from .cases import FLOAT, INT32, INT64, add, edits, make, texts
-from .tensors import given, tensor_model
+from .cases import (
+    FLOAT, INT32, INT64, add, edited, make, put, texts
+)
+from .tensors import tensor_model
 from .types import identity
 
 # Two values where one is meant, or one of another type than it says.
@@ -31,61 +33,40 @@ for name, data_type, fields in [
     add("two-values", name, tensor_model(data_type, [1], **fields),
         "initializer 'w'")  # fmt: skip
 
-softmax = edits(
-    "two-values", lambda: make("[n] y = Softmax <axis = 1> (x)")
-)
 AXIS = ("node 'n' (Softmax", "'axis'")
+GIVEN = "graph.node[0].attribute[0]"
 
 
-@softmax(*AXIS)
-def number_and_float(model):
-    model.graph.node[0].attribute[0].f = 1
+def given_of(model):
+    return model.graph.node[0].attribute[0]
 
 
-@softmax(*AXIS)
-def number_and_list(model):
-    model.graph.node[0].attribute[0].ints.append(1)
-
-
-@softmax(*AXIS)
-def number_and_text(model):
-    model.graph.node[0].attribute[0].s = b"1"
-
-
-@softmax(*AXIS)
-def number_and_tensor(model):
-    model.graph.node[0].attribute[0].t.CopyFrom(
-        helper.make_tensor("t", FLOAT, [1], [1.0])
-    )
-
-
-@softmax(*AXIS)
-def number_and_graph(model):
-    model.graph.node[0].attribute[0].g.CopyFrom(identity().graph)
-
-
-@softmax(*AXIS)
-def lying_type(model):
-    model.graph.node[0].attribute[0].type = AttributeProto.FLOAT
-
-
-@softmax(*AXIS)
 def unsaid_type(model):
-    given = model.graph.node[0].attribute[0]
-    given.ClearField("type")
-    given.f = 1
+    given_of(model).ClearField("type")
+    given_of(model).f = 1
 
 
-@softmax(*AXIS)
 def reference_outside(model):
-    given = model.graph.node[0].attribute[0]
-    given.ClearField("i")
-    given.ref_attr_name = "k"
+    given_of(model).ClearField("i")
+    given_of(model).ref_attr_name = "k"
 
 
-@softmax(*AXIS)
-def reference_and_value(model):
-    model.graph.node[0].attribute[0].ref_attr_name = "k"
+ONE = helper.make_tensor("t", FLOAT, [1], [1.0])
+edited(
+    "two-values",
+    lambda: make("[n] y = Softmax <axis = 1> (x)"),
+    number_and_float=(put(f"{GIVEN}.f", 1), *AXIS),
+    number_and_list=(lambda m: given_of(m).ints.append(1), *AXIS),
+    number_and_text=(put(f"{GIVEN}.s", b"1"), *AXIS),
+    number_and_tensor=(lambda m: given_of(m).t.CopyFrom(ONE), *AXIS),
+    number_and_graph=(
+        lambda m: given_of(m).g.CopyFrom(identity().graph), *AXIS
+    ),
+    lying_type=(put(f"{GIVEN}.type", AttributeProto.FLOAT), *AXIS),
+    unsaid_type=(unsaid_type, *AXIS),
+    reference_outside=(reference_outside, *AXIS),
+    reference_and_value=(put(f"{GIVEN}.ref_attr_name", "k"), *AXIS),
+)
 
 
 texts(
