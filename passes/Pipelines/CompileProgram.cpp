@@ -42,7 +42,7 @@ static void loadDialects(MLIRContext &context) {
   context.loadDialect<arith::ArithDialect, func::FuncDialect,
                       linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
                       tensor::TensorDialect, kernel::KernelDialect, MPDialect,
-                      runtime::RuntimeDialect>();
+                      runtime::RuntimeDialect, device::DeviceDialect>();
 }
 
 //===----------------------------------------------------------------------===//

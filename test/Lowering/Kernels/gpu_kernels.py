@@ -21,7 +21,7 @@ LAUNCH = re.compile(r"device\.launch @kernels::@(\w+) grid \[(\d+), 1, 1\] "
 # The arguments and the body of a function of one contraction.
 FUNCTION = re.compile(r"func\.func @\w+\((.*?)\) attributes \{[^}]*\} \{\n"
                       r"(.*?)  return\n\}\n", re.S)
-CHOICE = re.compile(r"device\.group contract strategy <by = (\w+),")
+CHOICE = re.compile(r"device\.group +contract strategy <by = (\w+),")
 SMALL_TILES = {"fma": "m = 16, n = 16, k = 16, part_m = 2, part_n = 2, stages = 2",
                "": "m = 16, n = 32, k = 32, part_m = 16, part_n = 16, stages = 2"}
 
