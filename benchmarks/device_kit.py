@@ -113,7 +113,7 @@ def random_inputs(model, seed=0):
 
 
 def forward_bound(precision, path, output):
-    """As test_forward_models of test/Run/test_device.py; what so many 16-bit
+    """As test_forward_models of test/Run/Device/test_device.py; what so many 16-bit
     nodes in a row may be off, as test/Precision has it."""
     if precision == "fp32":
         return "max", 1e-5
@@ -124,7 +124,7 @@ def forward_bound(precision, path, output):
 
 
 def loss_bound(name, precision, path, output):
-    """As test_curves of test/Run/test_device.py."""
+    """As test_curves of test/Run/Device/test_device.py."""
     if output != "loss":
         return None
     bounds = (1e-2, 5e-2) if "resnet" in name else (1e-3, 1e-2)

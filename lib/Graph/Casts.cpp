@@ -62,10 +62,6 @@ static Attribute getCastTo(Operation *op, ElementKind kind) {
   return builder.getI64IntegerAttr(int64_t(kind));
 }
 
-void setCastType(Operation *cast, ElementKind kind) {
-  cast->setAttr("to", getCastTo(cast, kind));
-}
-
 /// Casts of one scope to one type share an attribute.
 Attribute CastBuilder::getTo(Operation *scope, Type elementType) {
   Operation *graph = scope;

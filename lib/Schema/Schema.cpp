@@ -47,11 +47,6 @@ bool AttributeSchema::isSize() const {
 // TypeSet
 //===----------------------------------------------------------------------===//
 
-bool TypeSet::operator==(const TypeSet &rhs) const {
-  return std::equal(std::begin(bits), std::end(bits), std::begin(rhs.bits)) &&
-         other == rhs.other;
-}
-
 bool TypeSet::includes(const TypeSet &rhs) const {
   for (auto [mine, theirs] : zip(bits, rhs.bits))
     if (theirs & ~mine)

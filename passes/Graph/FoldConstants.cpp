@@ -39,8 +39,8 @@ struct FoldConstants : public mp::impl::FoldConstantsBase<FoldConstants> {
 /// Walks a graph.
 class Folder {
 public:
-  Folder(ModuleOp module, int64_t unrollLimit)
-      : builder(module), inliner(builder, module), unrollLimit(unrollLimit) {}
+  explicit Folder(ModuleOp module)
+      : builder(module), inliner(builder, module) {}
 
   void visit(GraphOp graph);
   /// Erases computations of conditions and shapes that are gone. Nothing may be
@@ -54,14 +54,12 @@ private:
   void inferFromShape(Operation *node);
   void useKnownOperands(Operation *node);
   void inferFromOperands(Operation *node);
-  int64_t getUnrollLimit(Operation *loop) const;
   void unroll(Operation *loop, int64_t iterations);
   void erase(Operation *node);
 
   NodeBuilder builder;
   SubgraphInliner inliner;
   KnownTensors known;
-  int64_t unrollLimit;
   /// Values whose types are known better than the model states.
   llvm::DenseSet<Value> sharpened;
   /// Ops that may have lost their uses, and constants that may have none.
@@ -199,11 +197,13 @@ static bool reducesSlices(Operation *loop) {
   return hasSlice && hasReduction;
 }
 
-/// The limit is higher in two cases: without float states, iterations do not
+/// The maximum number of nodes that a Loop of several iterations may turn into.
+/// It is higher in two cases: without float states, iterations do not
 /// depend on each other; and a Loop that collects tensors in a sequence has no
 /// gradient, but its copies need no sequence.
-int64_t Folder::getUnrollLimit(Operation *loop) const {
-  constexpr int64_t ofSequences = 16, ofSegments = 64;
+static int64_t getUnrollLimit(Operation *loop) {
+  constexpr int64_t usual = 64, ofSequences = 16 * usual,
+                    ofSegments = 64 * usual;
   bool hasState = llvm::any_of(
       loop->getOperands().drop_front(std::min(2u, loop->getNumOperands())),
       [](Value state) {
@@ -211,11 +211,11 @@ int64_t Folder::getUnrollLimit(Operation *loop) const {
             getTensorElementType(state.getType()));
       });
   if (!hasState && reducesSlices(loop))
-    return ofSegments * unrollLimit;
+    return ofSegments;
   bool collects = llvm::any_of(loop->getResultTypes(), [](Type type) {
     return isa<SequenceType>(type);
   });
-  return collects ? ofSequences * unrollLimit : unrollLimit;
+  return collects ? ofSequences : usual;
 }
 
 //===----------------------------------------------------------------------===//
@@ -318,7 +318,7 @@ void FoldConstants::runOnOperation() {
   GraphOp graph = getMainGraph(getOperation());
   if (!graph)
     return;
-  Folder folder(getOperation(), unroll);
+  Folder folder(getOperation());
   folder.visit(graph);
   folder.eraseDead();
 }

@@ -125,8 +125,8 @@ def FoldConstants : GraphPass<"onnx-fold-constants"> {
     sizes; floats are never folded. Graph inputs with defaults are not
     constants.
 
-    A Loop of several iterations is unrolled if that makes `unroll` nodes at
-    most: a copy of a larger body costs more to compile and to load than the
+    A Loop of several iterations is unrolled if that makes 64 nodes at most: a
+    copy of a larger body costs more to compile and to load than the
     bookkeeping of a Loop costs to run. Nodes that are known in an iteration,
     and branches that it does not take, are not counted. For a Loop that
     collects tensors in a sequence, which has no gradient otherwise, the limit
@@ -136,11 +136,6 @@ def FoldConstants : GraphPass<"onnx-fold-constants"> {
 
     Example: test/Graph/onnx-fold-constants.mlir
   }];
-  let options = [
-    Option<"unroll", "unroll", "int64_t", /*default=*/"64",
-           "maximum number of nodes that a Loop of several iterations may turn "
-           "into">,
-  ];
 }
 
 def FoldSequences : GraphPass<"onnx-fold-sequences"> {

@@ -27,8 +27,9 @@ def main():
         for path in TEST.rglob(pattern)
         if not NOT_LIT & set(path.relative_to(TEST).parts)
     }
-    for path in TEST.glob("*/test_*.py"):
-        expected.add(path.relative_to(TEST).as_posix())
+    for pattern in ("*/test_*.py", "Run/*/test_*.py"):
+        for path in TEST.glob(pattern):
+            expected.add(path.relative_to(TEST).as_posix())
     unknown = sorted(expected - known)
     for name in unknown:
         print(f"ctest does not know test/{name}")

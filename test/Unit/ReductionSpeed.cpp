@@ -7,8 +7,8 @@
 //
 // A rank of mpiexec: means of 25 MiB of fp32 in twenty tensors, in the order of
 // ranks, and MPI_Allreduce of as many bytes in one piece, in turn. Rank 0
-// prints the seconds of both, a pair a line. (test/Run/test_reduction_speed.py
-// compares them.)
+// prints the seconds of both, a pair a line.
+// (test/Run/Ranks/test_reduction_speed.py compares them.)
 //
 //===----------------------------------------------------------------------===//
 

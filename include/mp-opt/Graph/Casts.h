@@ -46,9 +46,6 @@ private:
       targets;
 };
 
-/// Sets the type of a Cast, in the form of its opset's Cast.
-void setCastType(mlir::Operation *cast, ElementKind kind);
-
 /// The element type of a Cast's `to`; null if it is not an element type.
 mlir::Type getCastType(mlir::Operation *cast);
 

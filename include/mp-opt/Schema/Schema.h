@@ -90,7 +90,6 @@ public:
   /// True if types outside the lattice above (map, opaque, nested sequences)
   /// are admitted; such types are not checked.
   bool admitsOther() const { return other; }
-  bool operator==(const TypeSet &rhs) const;
   /// True if every type of `rhs` is in this set.
   bool includes(const TypeSet &rhs) const;
 

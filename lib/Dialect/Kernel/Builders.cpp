@@ -85,16 +85,6 @@ SmallVector<AffineMap> getMatmulMaps(ShapedType a, ShapedType b, ShapedType c,
           getMatrixMap(c, c, m, n)};
 }
 
-ContractOp createMatmul(OpBuilder &builder, Location loc, Value a, Value b,
-                        Value c, bool transposeA, bool transposeB,
-                        ArrayRef<Extra> extras, Epilogue epilogue) {
-  auto type = [](Value value) { return cast<ShapedType>(value.getType()); };
-  return createContract(
-      builder, loc, a, b, c,
-      getMatmulMaps(type(a), type(b), type(c), transposeA, transposeB), extras,
-      epilogue);
-}
-
 namespace {
 /// The dimensions of a convolution: n, (g,) outer channel, space, inner
 /// channel, window.

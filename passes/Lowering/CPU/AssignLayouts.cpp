@@ -21,10 +21,7 @@ namespace {
 struct AssignLayouts : public impl::AssignLayoutsBase<AssignLayouts> {
   using AssignLayoutsBase::AssignLayoutsBase;
 
-  void runOnOperation() override {
-    assignLayouts(getOperation(), channelsLast ? LayoutChoice::ChannelsLast
-                                               : LayoutChoice::Automatic);
-  }
+  void runOnOperation() override { assignLayouts(getOperation()); }
 };
 } // namespace
 } // namespace mp

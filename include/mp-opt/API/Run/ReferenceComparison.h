@@ -89,8 +89,6 @@ public:
 
   /// Ordered as the calls of `add`.
   llvm::ArrayRef<ComparedModel> getModels() const { return models; }
-  /// The reference as it is before its floats are widened.
-  const ComparedModel &getReference() const { return reference; }
   void print(llvm::raw_ostream &os) const;
   void printJSON(llvm::raw_ostream &os) const;
 

@@ -74,12 +74,6 @@ llvm::SmallVector<mlir::AffineMap>
 getMatmulMaps(mlir::ShapedType a, mlir::ShapedType b, mlir::ShapedType c,
               bool transposeA = false, bool transposeB = false);
 
-ContractOp createMatmul(mlir::OpBuilder &builder, mlir::Location loc,
-                        mlir::Value a, mlir::Value b, mlir::Value c,
-                        bool transposeA = false, bool transposeB = false,
-                        llvm::ArrayRef<Extra> extras = {},
-                        Epilogue epilogue = {});
-
 /// The parameters of a convolution over the trailing dimensions. Empty strides
 /// and dilations are ones, empty pads zeros. Only the pads at the begin count
 /// here; those at the end are in the sizes of y.

@@ -108,8 +108,6 @@ public:
   /// at 65504"; empty if it fits.
   std::string explain(mlir::Operation *constant);
 
-  const LowLimits &getLimits() const { return limits; }
-
 private:
   ElementKind low;
   LowLimits limits;

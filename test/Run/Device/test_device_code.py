@@ -14,20 +14,16 @@ import sys
 import numpy as np
 import pytest
 
+import libraries
 import support
+from driver_double import emulated_kernels, needs_double
 from libraries import Library, dims_of, emit, needs_linker
 from runs import USAGE, make_step, mp_run, read_log, run_mp_opt, train_folder
 from runs import write_model
 from support import MP_OPT
 
 BAD_INPUT, BAD_VALUE, NO_DEVICE, DEVICE_FAILED = 1, 2, 4, 5
-LIBRARIES = pathlib.Path(__file__).with_name("libraries.py")
-# The emulated driver with CUDA's names (test/Unit).
-DOUBLE = pathlib.Path(MP_OPT).parents[1] / "test/Unit/cuda/emulated"
-needs_double = pytest.mark.skipif(
-    not (DOUBLE / "libcuda.so.1").exists() or not shutil.which("objcopy"),
-    reason="needs the target emulated-cuda, and objcopy",
-)
+LIBRARIES = pathlib.Path(libraries.__file__)
 
 SMALL = """
 small (float[2,3] x, int64[3] rows, float[3] w) => (float[3,3] y, float[3] w_new)
@@ -208,34 +204,6 @@ def test_choice_of_the_device(tmp_path, small):
     )
     library.release()
     assert choose(1) == 0 and library.error(data)[0] == NO_DEVICE
-
-
-def emulated_kernels(tmp_path, model, *flags):
-    """What the driver's double runs in the place of PTX."""
-    emit_for("emulated", model, tmp_path / "kernels.o", *flags, form="obj")
-    table = ("mp_emulated_kernels", "mp_emulated_kernel_count")
-    subprocess.run(
-        ["objcopy", *(f"--globalize-symbol={name}" for name in table),
-         tmp_path / "kernels.o"],
-        check=True,
-    )
-    # The other functions that the object refers to are never called.
-    stubs = tmp_path / "stubs.c"
-    names = ("mp_device_run", "mp_device_choose", "mp_device_release",
-             "mp_open_emulated_driver")
-    stubs.write_text("".join(f"int {name}(void) {{ return 0; }}\n"
-                             for name in names))
-    library = tmp_path / "kernels.so"
-    subprocess.run(
-        ["cc", "-shared", "-fPIC", stubs, tmp_path / "kernels.o",
-         DOUBLE / "libcuda.so.1", f"-Wl,-rpath,{DOUBLE}", "-o", library],
-        check=True,
-    )
-    return {
-        "LD_LIBRARY_PATH": str(DOUBLE),
-        "MPOPT_EMULATED_KERNELS": str(library),
-        "MPOPT_EMULATED_LOG": str(tmp_path / "driver.log"),
-    }
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,10 @@ import sys
 import numpy as np
 import pytest
 
+from driver_double import DOUBLE, emulated_kernels, needs_double
 from libraries import needs_linker
 from runs import ROOT, scratch_dir
 from support import MP_OPT, run_mp_opt
-from test_device_code import DOUBLE, emulated_kernels, needs_double
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import device_kit  # noqa: E402

@@ -12,11 +12,11 @@ import subprocess
 import numpy as np
 import pytest
 
+from driver_double import DOUBLE, emulated_kernels, needs_double
 from libraries import needs_linker
 from ranks import LAUNCHERS, devices, find_launcher, launch, lose_rank
 from ranks import make_data, make_model, make_steps, needs_emulation, refuse, train
 from runs import DEVICE, MP_RUN, USAGE, command, load_safetensors, mp_run, read_log
-from test_device_code import DOUBLE, emulated_kernels, needs_double
 
 # EX_TEMPFAIL.
 TIMED_OUT = 75
