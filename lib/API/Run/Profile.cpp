@@ -163,7 +163,7 @@ static std::vector<size_t> sortKernels(ArrayRef<KernelTime> times) {
 // Text
 //===----------------------------------------------------------------------===//
 
-static std::string formatNumber(double number) {
+static std::string formatFigure(double number) {
   std::string text;
   raw_string_ostream os(text);
   os << format("%.4g", number);
@@ -172,7 +172,7 @@ static std::string formatNumber(double number) {
 
 static double divide(double a, double b) { return b > 0 ? a / b : 0; }
 
-static void printHead(raw_ostream &os, StringRef title) {
+static void printColumns(raw_ostream &os, StringRef title) {
   os << "\n"
      << pad(title, 10) << padLeft("kernels", 8) << padLeft("us", 10)
      << padLeft("share", 8) << padLeft("GFLOP/s", 9) << padLeft("GB/s", 8)
@@ -183,11 +183,11 @@ static void printHead(raw_ostream &os, StringRef title) {
 static void printTime(raw_ostream &os, StringRef title, const KernelTime &time,
                       double total) {
   auto rate = [&](double count) {
-    return time.bound > 0 ? formatNumber(divide(count, time.seconds) * 1e-9)
+    return time.bound > 0 ? formatFigure(divide(count, time.seconds) * 1e-9)
                           : "-";
   };
   os << pad(title, 10) << padLeft(std::to_string(time.kernels), 8)
-     << padLeft(formatNumber(time.seconds * 1e6), 10)
+     << padLeft(formatFigure(time.seconds * 1e6), 10)
      << padLeft(formatPercent(divide(time.seconds, total)), 8)
      << padLeft(rate(time.flops), 9) << padLeft(rate(time.bytes), 8)
      << padLeft(time.bound > 0 ? formatPercent(divide(time.bound, time.seconds))
@@ -202,27 +202,27 @@ void Profile::print(raw_ostream &os) const {
   auto row = [&](StringRef title, const Twine &value) {
     os << pad(title, 26) << value << "\n";
   };
-  row("median", formatNumber(calls.getPercentile(0.5) * 1e6) + " us of " +
+  row("median", formatFigure(calls.getPercentile(0.5) * 1e6) + " us of " +
                     Twine(calls.times.size()) + " calls, " +
                     Twine(getNumThreads()) + " threads");
-  row("outside of kernels", formatNumber(otherSeconds * 1e6) + " us");
-  row("roofline", formatNumber(peaks.floatRate * 1e-9) + " GFLOP/s in fp32, " +
-                      formatNumber(peaks.narrowRate * 1e-9) +
+  row("outside of kernels", formatFigure(otherSeconds * 1e6) + " us");
+  row("roofline", formatFigure(peaks.floatRate * 1e-9) + " GFLOP/s in fp32, " +
+                      formatFigure(peaks.narrowRate * 1e-9) +
                       " of 16-bit factors, " +
-                      formatNumber(peaks.bandwidth * 1e-9) + " GB/s");
-  printHead(os, "kind");
+                      formatFigure(peaks.bandwidth * 1e-9) + " GB/s");
+  printColumns(os, "kind");
   os << "\n";
   for (auto &[kind, sum] : addUp(kernels, times, getWorkKind)) {
     printTime(os, kind, sum, total);
     os << "\n";
   }
-  printHead(os, "phase");
+  printColumns(os, "phase");
   os << "\n";
   for (auto &[phase, sum] : addUp(kernels, times, getPartOfStep)) {
     printTime(os, phase, sum, total);
     os << "\n";
   }
-  printHead(os, "kernel");
+  printColumns(os, "kernel");
   os << "  nodes\n";
   std::vector<size_t> order = sortKernels(times);
   for (size_t index : ArrayRef(order).take_front(maxKernels)) {

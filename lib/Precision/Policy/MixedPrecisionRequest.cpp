@@ -9,31 +9,35 @@
 
 namespace mp {
 
-using R = MixedPrecisionRequest;
-
 static constexpr llvm::StringRef rules[] = {"min-cut", "first-operand"};
 
-static constexpr RequestField<R> fields[] = {
+static constexpr RequestField<MixedPrecisionRequest> mixedPrecisionFields[] = {
     {"assign",
      "assign",
      "rule between allow and deny",
-     &R::assign,
+     &MixedPrecisionRequest::assign,
      "",
      false,
      false,
      {},
      rules},
     {"min-saving", "min-saving", "percentage that a 16-bit region must save",
-     &R::minSaving, "PERCENT"},
-    {"dim", "dim", "sizes of symbolic dimensions", &R::dims, "NAME=SIZE,...",
+     &MixedPrecisionRequest::minSaving, "PERCENT"},
+    {"dim", "dim", "sizes of symbolic dimensions", &MixedPrecisionRequest::dims,
+     "NAME=SIZE,...",
      /*hasCommas=*/true},
     {"max-weight-copy", "max-weight-copy",
-     "bytes up to which weights are stored in both types", &R::maxWeightCopy},
+     "bytes up to which weights are stored in both types",
+     &MixedPrecisionRequest::maxWeightCopy},
     {"raise-opset", "raise-opset", "raise the opset where 16 bit needs it",
-     &R::raiseOpset},
-    {"opset-limit", "opset-limit", "newest opset to raise to", &R::opsetLimit},
+     &MixedPrecisionRequest::raiseOpset},
+    {"opset-limit", "opset-limit", "newest opset to raise to",
+     &MixedPrecisionRequest::opsetLimit},
 };
 
-llvm::ArrayRef<RequestField<R>> R::getFields() { return fields; }
+llvm::ArrayRef<RequestField<MixedPrecisionRequest>>
+MixedPrecisionRequest::getFields() {
+  return mixedPrecisionFields;
+}
 
 } // namespace mp

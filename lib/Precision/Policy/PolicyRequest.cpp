@@ -11,53 +11,56 @@
 
 namespace mp {
 
-using R = PolicyRequest;
-
-static constexpr RequestField<R> fields[] = {
+static constexpr RequestField<PolicyRequest> policyFields[] = {
     {"", "precision",
      "16-bit type: bf16 or fp16; by default what the policy says, else bf16",
-     &R::precision},
-    {"allow", "allow", "operators that run in 16 bit", &R::allow, "OP,...",
+     &PolicyRequest::precision},
+    {"allow", "allow", "operators that run in 16 bit", &PolicyRequest::allow,
+     "OP,...",
      /*hasCommas=*/true},
-    {"deny", "deny", "operators that stay fp32", &R::deny, "OP,...",
+    {"deny", "deny", "operators that stay fp32", &PolicyRequest::deny, "OP,...",
      /*hasCommas=*/true},
     {"promote", "promote",
-     "operators that run in the widest type of their operands", &R::promote,
-     "OP,...", /*hasCommas=*/true},
+     "operators that run in the widest type of their operands",
+     &PolicyRequest::promote, "OP,...", /*hasCommas=*/true},
     {"allow-node", "allow-nodes",
      "regular expressions for whole names of nodes that run in 16 bit",
-     &R::allowNodes, "REGEX"},
+     &PolicyRequest::allowNodes, "REGEX"},
     {"deny-node", "deny-nodes",
      "regular expressions for whole names of nodes that stay fp32",
-     &R::denyNodes, "REGEX"},
+     &PolicyRequest::denyNodes, "REGEX"},
     {"allow-file", "allow-files",
-     "files with operators that run in 16 bit, one a line", &R::allowFiles,
-     "FILE", false, /*namesFiles=*/true},
+     "files with operators that run in 16 bit, one a line",
+     &PolicyRequest::allowFiles, "FILE", false, /*namesFiles=*/true},
     {"deny-file", "deny-files", "files with operators that stay fp32",
-     &R::denyFiles, "FILE", false, /*namesFiles=*/true},
+     &PolicyRequest::denyFiles, "FILE", false, /*namesFiles=*/true},
     {"promote-file", "promote-files",
-     "files with operators that run in their widest type", &R::promoteFiles,
-     "FILE", false, /*namesFiles=*/true},
+     "files with operators that run in their widest type",
+     &PolicyRequest::promoteFiles, "FILE", false, /*namesFiles=*/true},
     {"gaudi-config", "gaudi-config", "gaudi_config.json with operator lists",
-     &R::gaudiConfig, "FILE", false, /*namesFiles=*/true},
+     &PolicyRequest::gaudiConfig, "FILE", false, /*namesFiles=*/true},
     {"policy", "policy", "policy in YAML, or a policy of Keras by its name",
-     &R::policy, "FILE", false, /*namesFiles=*/true},
+     &PolicyRequest::policy, "FILE", false, /*namesFiles=*/true},
     {"strict", "strict", "make it an error that a wish cannot be granted",
-     &R::strict},
+     &PolicyRequest::strict},
 };
 
-llvm::ArrayRef<RequestField<R>> R::getFields() { return fields; }
+llvm::ArrayRef<RequestField<PolicyRequest>> PolicyRequest::getFields() {
+  return policyFields;
+}
 
-std::vector<std::string> R::getFiles() const {
+std::vector<std::string> PolicyRequest::getFiles() const {
   std::vector<std::string> files;
-  for (const RequestField<R> &field : fields) {
+  for (const RequestField<PolicyRequest> &field : policyFields) {
     if (!field.namesFiles)
       continue;
-    if (auto *text = std::get_if<std::string R::*>(&field.member))
+    if (auto *text = std::get_if<std::string PolicyRequest::*>(&field.member))
       files.push_back(this->**text);
     else
       llvm::append_range(
-          files, this->*std::get<RequestField<R>::List R::*>(field.member));
+          files,
+          this->*std::get<RequestField<PolicyRequest>::List PolicyRequest::*>(
+                     field.member));
   }
   return files;
 }
