@@ -70,7 +70,9 @@ LAYERS = (
     "Precision/Policy", "Precision/Analysis", "Precision/Patterns",
     "Precision/Assignment",
     "Autodiff", "Training", "Report", "Conversion", "Codegen/Common", "Codegen/CPU",
-    "Codegen/GPU", "Collectives", "Emulation", "Execution", "passes", "Codegen/Host",
+    "Codegen/GPU", "Codegen/GPU/Contract", "Codegen/GPU/Emit", "Codegen/GPU/Strategy",
+    "Codegen/GPU/Partition", "Codegen/GPU/Emulation",
+    "Collectives", "Emulation", "Execution", "passes", "Codegen/Host",
     "API/Model", "API/Run", "API/Train", "Options", "CAPI",
 )  # fmt: skip
 # Files may name fewer operators than this.

@@ -7,7 +7,7 @@
 
 #include "Lowering/Passes.h"
 
-#include "mp-opt/Codegen/GPU/RankKernels.h"
+#include "mp-opt/Codegen/GPU/Emit/RankKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

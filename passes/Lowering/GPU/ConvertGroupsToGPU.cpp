@@ -8,7 +8,7 @@
 
 #include "Lowering/Passes.h"
 
-#include "mp-opt/Codegen/GPU/GroupsToGPU.h"
+#include "mp-opt/Codegen/GPU/Emit/GroupsToGPU.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 

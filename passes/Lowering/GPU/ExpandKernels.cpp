@@ -9,7 +9,7 @@
 #include "Lowering/Passes.h"
 
 #include "mp-opt/Codegen/Common/Exponential.h"
-#include "mp-opt/Codegen/GPU/MathFunctions.h"
+#include "mp-opt/Codegen/GPU/Emit/MathFunctions.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -8,7 +8,7 @@
 
 #include "Lowering/Passes.h"
 
-#include "mp-opt/Codegen/GPU/FormKernels.h"
+#include "mp-opt/Codegen/GPU/Partition/FormKernels.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -7,7 +7,7 @@
 
 #include "Lowering/Passes.h"
 
-#include "mp-opt/Codegen/GPU/WorkingCopies.h"
+#include "mp-opt/Codegen/GPU/Partition/WorkingCopies.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

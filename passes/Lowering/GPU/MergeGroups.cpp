@@ -7,7 +7,7 @@
 
 #include "Lowering/Passes.h"
 
-#include "mp-opt/Codegen/GPU/MergeGroups.h"
+#include "mp-opt/Codegen/GPU/Partition/MergeGroups.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

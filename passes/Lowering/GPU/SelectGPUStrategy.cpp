@@ -7,7 +7,7 @@
 
 #include "Lowering/Passes.h"
 
-#include "mp-opt/Codegen/GPU/GroupStrategy.h"
+#include "mp-opt/Codegen/GPU/Strategy/GroupStrategy.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 
 #include "mlir/IR/Remarks.h"

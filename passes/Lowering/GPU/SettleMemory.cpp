@@ -7,7 +7,7 @@
 
 #include "Lowering/Passes.h"
 
-#include "mp-opt/Codegen/GPU/MaterializeMemory.h"
+#include "mp-opt/Codegen/GPU/Partition/MaterializeMemory.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 

@@ -7,7 +7,7 @@
 
 #include "Lowering/Passes.h"
 
-#include "mp-opt/Codegen/GPU/UnrollLoops.h"
+#include "mp-opt/Codegen/GPU/Partition/UnrollLoops.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
