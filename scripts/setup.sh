@@ -244,6 +244,7 @@ if ((with_build)); then
 fi
 if ((with_build && with_tests)); then
   step "mp-opt, sanitized"
+  targets=(mp-opt kernel-opt fuzz/all)
   build_mp_opt "$build/sanitized" "$sanitized_onnx" -DCMAKE_BUILD_TYPE=None \
     -DMPOPT_SANITIZE="$sanitizers"
 fi
