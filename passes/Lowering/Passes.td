@@ -43,10 +43,15 @@ def AssignLayouts : Pass<"mp-assign-layouts", "::mlir::func::FuncOp"> {
     use, too, is transposed once. Arguments and results of the function stay as
     they are. A minimum cut over the whole graph chooses the assignment whose
     kernels and transposes take the least time by an estimate
-    (`lib/Codegen/CPU/Layout`).
+    (`lib/Codegen/CPU/Layout`). With `channels-last`, which tests use, all ops
+    that can have channels last get this layout.
 
     Example: test/Lowering/mp-assign-layouts.mlir
   }];
+  let options = [
+    Option<"channelsLast", "channels-last", "bool", "false",
+           "store channels last whatever it costs">,
+  ];
   let dependentDialects = ["::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect",
                            "::mp::kernel::KernelDialect"];

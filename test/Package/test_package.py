@@ -164,7 +164,7 @@ def test_man_and_completion_are_found(root):
     assert "--mixed-bf16" in inside(root, "man -P cat mp-opt | col -b")
     listing = inside(root, ". /usr/share/bash-completion/bash_completion; "
                      "_completion_loader mp-run; complete -p mp-run")
-    assert "-F _mp_run_complete mp-run" in listing
+    assert "-F _mp-run mp-run" in listing
 
 
 @in_bare_root

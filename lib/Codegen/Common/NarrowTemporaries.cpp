@@ -56,7 +56,7 @@ static arith::ExtFOp findWidening(Operation *op) {
 
 static bool isView(Operation *op) {
   return isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-             tensor::ExtractSliceOp>(op);
+             tensor::ExtractSliceOp, tensor::ReshapeOp>(op);
 }
 
 /// Finds the uses of `value`, also through views, which are added to `views`;

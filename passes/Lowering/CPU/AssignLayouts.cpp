@@ -21,7 +21,10 @@ namespace {
 struct AssignLayouts : public impl::AssignLayoutsBase<AssignLayouts> {
   using AssignLayoutsBase::AssignLayoutsBase;
 
-  void runOnOperation() override { assignLayouts(getOperation()); }
+  void runOnOperation() override {
+    assignLayouts(getOperation(), channelsLast ? LayoutChoice::ChannelsLast
+                                               : LayoutChoice::Automatic);
+  }
 };
 } // namespace
 } // namespace mp

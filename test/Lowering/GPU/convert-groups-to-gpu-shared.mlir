@@ -16,23 +16,19 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
     device.group reduce {
       linalg.generic {indexing_maps = [#row, #one, #one], iterator_types = ["parallel", "reduction"]} ins(%x : memref<4x5000xi64>) outs(%v, %i : memref<4xi64>, memref<4xi64>) {
       ^bb0(%a: i64, %best: i64, %number: i64):
-        %0 = arith.cmpi sgt, %a, %best : i64
-        %1 = linalg.index 1 : index
-        %2 = arith.index_cast %1 : index to i64
-        %3 = arith.select %0, %a, %best : i64
-        %4 = arith.select %0, %2, %number : i64
-        linalg.yield %3, %4 : i64, i64
+        %0 = linalg.index 1 : index
+        %1 = arith.index_cast %0 : index to i64
+        %2:2 = kernel.arg_select gt %a, %1 over %best, %number : i64, i64
+        linalg.yield %2#0, %2#1 : i64, i64
       }
     }
     device.group reduce {
       linalg.generic {indexing_maps = [#row, #one, #one], iterator_types = ["parallel", "reduction"]} ins(%x : memref<4x5000xi64>) outs(%w, %k : memref<4xi64>, memref<4xi64>) {
       ^bb0(%a: i64, %best: i64, %number: i64):
-        %0 = arith.cmpi slt, %a, %best : i64
-        %1 = linalg.index 1 : index
-        %2 = arith.index_cast %1 : index to i64
-        %3 = arith.select %0, %a, %best : i64
-        %4 = arith.select %0, %2, %number : i64
-        linalg.yield %3, %4 : i64, i64
+        %0 = linalg.index 1 : index
+        %1 = arith.index_cast %0 : index to i64
+        %2:2 = kernel.arg_select lt %a, %1 over %best, %number : i64, i64
+        linalg.yield %2#0, %2#1 : i64, i64
       }
     }
   }

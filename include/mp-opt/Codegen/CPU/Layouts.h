@@ -12,9 +12,16 @@
 
 namespace mp {
 
+enum class LayoutChoice {
+  /// The layout that costs less.
+  Automatic,
+  /// Channels last wherever that is possible.
+  ChannelsLast,
+};
+
 /// Stores images with their channels last if that costs less. Runs on tensors,
 /// before all fusion.
-void assignLayouts(mlir::func::FuncOp function);
+void assignLayouts(mlir::func::FuncOp function, LayoutChoice choice);
 
 } // namespace mp
 

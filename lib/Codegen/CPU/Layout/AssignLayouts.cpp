@@ -135,12 +135,19 @@ static void explain(kernel::ContractOp op, const ChannelAxes &axes,
          << Arg("ChannelsLast", getMicroseconds(cost.channelsLast));
 }
 
-void assignLayouts(func::FuncOp function) {
+void assignLayouts(func::FuncOp function, LayoutChoice choice) {
   if (function.isExternal())
     return;
   Block &block = function.getBody().front();
   ChannelAxes axes(block);
-  SmallVector<Operation *> chosen = LayoutCut(block, axes).solve();
+  SmallVector<Operation *> chosen;
+  if (choice == LayoutChoice::Automatic) {
+    chosen = LayoutCut(block, axes).solve();
+  } else {
+    for (Operation &op : block)
+      if (hasChannels(&op, axes) && axes.isFlexible(&op))
+        chosen.push_back(&op);
+  }
   llvm::DenseSet<Operation *> isLast(chosen.begin(), chosen.end());
   for (auto op : block.getOps<kernel::ContractOp>())
     if (ConvolutionParts::find(op))
