@@ -82,6 +82,30 @@ func.func @loops(%x: tensor<4x4xf16>) -> tensor<16xf32> {
   return %exp : tensor<16xf32>
 }
 
+// A reshape that neither joins nor splits axes is a view, too.
+// CHECK-LABEL: @groups
+// CHECK-SAME: %[[X:.*]]: tensor<4x6xbf16>
+// CHECK: %[[GROUPS:.*]] = tensor.reshape %[[X]](%{{.*}}) : (tensor<4x6xbf16>, tensor<2xindex>) -> tensor<3x8xbf16>
+// CHECK: linalg.generic {{.*}} ins(%[[GROUPS]] : tensor<3x8xbf16>)
+func.func @groups(%x: tensor<4x6xbf16>, %sizes: tensor<2xindex>) -> tensor<3x8xf32> {
+  %0 = tensor.empty() : tensor<4x6xf32>
+  %wide = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<4x6xbf16>) outs(%0 : tensor<4x6xf32>) {
+  ^bb0(%in: bf16, %out: f32):
+    %2 = arith.extf %in : bf16 to f32
+    linalg.yield %2 : f32
+  } -> tensor<4x6xf32>
+  %groups = tensor.reshape %wide(%sizes) : (tensor<4x6xf32>, tensor<2xindex>) -> tensor<3x8xf32>
+  %1 = tensor.empty() : tensor<3x8xf32>
+  %exp = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%groups : tensor<3x8xf32>) outs(%1 : tensor<3x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %2 = math.exp %in : f32
+    linalg.yield %2 : f32
+  } -> tensor<3x8xf32>
+  return %exp : tensor<3x8xf32>
+}
+
 // What is returned, or kept where the contraction does not write, is f32.
 // CHECK-LABEL: @keep
 // CHECK: kernel.contract {{.*}} outs(%{{.*}} : tensor<4x4xf32>)
