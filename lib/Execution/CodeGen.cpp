@@ -187,6 +187,7 @@ static void keepLoops(llvm::Module &module,
 }
 
 void optimize(llvm::Module &module, llvm::TargetMachine &machine,
+              llvm::OptimizationLevel level,
               llvm::PassInstrumentationCallbacks &callbacks) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -203,7 +204,7 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine,
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, cycles, modules);
   llvm::ModulePassManager pipeline =
-      builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
+      builder.buildPerModuleDefaultPipeline(level);
   pipeline.run(module, modules);
 }
 
@@ -257,7 +258,7 @@ static void optimizeForHost(llvm::Module &module,
                             llvm::TargetMachine &machine) {
   llvm::PassInstrumentationCallbacks callbacks;
   keepLoops(module, callbacks);
-  optimize(module, machine, callbacks);
+  optimize(module, machine, llvm::OptimizationLevel::O2, callbacks);
   storeSingleLanes(module);
 }
 

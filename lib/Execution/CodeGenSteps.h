@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Passes/OptimizationLevel.h"
 #include "llvm/Target/TargetMachine.h"
 
 namespace llvm {
@@ -20,9 +21,11 @@ namespace mp {
 
 using Bytes = llvm::SmallVector<char, 0>;
 
-/// -O2: -O3 adds loop unswitching and more inlining, which makes compiling
-/// 7 to 20 % longer and no step shorter.
+/// Runs LLVM's pipeline of that level. On processors, O3 adds loop unswitching
+/// and more inlining to O2, which makes compiling 7 to 20 % longer and no step
+/// shorter. On GPUs, kernels need more registers with O2.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine,
+              llvm::OptimizationLevel level,
               llvm::PassInstrumentationCallbacks &callbacks);
 
 } // namespace mp

@@ -253,7 +253,7 @@ static llvm::Error compile(Piece &piece, Chip chip, bool isCubin,
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(chip);
   mlir::TimingScope step = watch.time("Optimization");
   llvm::PassInstrumentationCallbacks callbacks;
-  optimize(**module, *machine, callbacks);
+  optimize(**module, *machine, llvm::OptimizationLevel::O3, callbacks);
   step.stop();
   step = watch.time("Code generation");
   llvm::raw_svector_ostream os(piece.bytes);

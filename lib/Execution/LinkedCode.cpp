@@ -12,8 +12,17 @@
 #include "llvm/ExecutionEngine/Orc/MapperJITLinkMemoryManager.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
 #include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
+#include "llvm/Support/ErrorHandling.h"
 
 namespace mp {
+
+/// The session reports why code cannot be linked before a look-up fails.
+static void reportSessionError(llvm::Error error) {
+  std::string text = toString(std::move(error));
+  if (llvm::StringRef(text).contains("Cannot allocate memory"))
+    llvm::report_bad_alloc_error("linking code");
+  llvm::errs() << "linking code: " << text << "\n";
+}
 
 LinkedCode::LinkedCode() = default;
 
@@ -53,6 +62,7 @@ LinkedCode::link(std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects,
   if (!process)
     return process.takeError();
   session = std::make_unique<llvm::orc::ExecutionSession>(std::move(*process));
+  session->setErrorReporter(reportSessionError);
   // Objects refer to each other by 32-bit offsets, so all of them must lie in
   // one block of memory: in a process with many mappings, two blocks may be too
   // far apart. The linked size of an object is a small multiple of its file

@@ -62,7 +62,7 @@ def test_converting(sanitized, tmp_path):
     found = [
         check(run(limit, MP_OPT, model, "--mixed-bf16", "-o", out),
               "mp-opt: internal error: out of memory")
-        for limit in (110, 116, 250)
+        for limit in (100, 105, 250)
     ]  # fmt: skip
     assert found[0] and not found[2]
 
