@@ -199,8 +199,7 @@ def artifacts_job(folder):
 
 
 def tool(name):
-    """A tool of this project: $MP_OPT, $MP_RUN, or the one in build/bin. Both are
-    one file, so links are not resolved."""
+    """A tool of this project: $MP_OPT, $MP_RUN, or the one in build/bin."""
     variable = name.upper().replace("-", "_")
     path = os.environ.get(variable, ROOT / "build" / "bin" / name)
-    return pathlib.Path(path).absolute()
+    return pathlib.Path(path).resolve()
