@@ -10,10 +10,9 @@ import time
 
 import numpy as np
 import onnx
+import onnx_models
 import pytest
 from onnx import helper, numpy_helper
-
-from onnx_models import make_model
 from ranks import ENVIRONMENT, LAUNCHERS, find_launcher, launch, launcher, lose_rank
 from ranks import make_data, make_model, make_steps, refuse, train
 from runs import BAD_INPUT, MP_RUN, attempt, command, load_safetensors
@@ -182,7 +181,7 @@ def test_overlap(tmp_path):
         ]
     sizes = ["batch", size]
     onnx.save(
-        make_model(
+        onnx_models.make_model(
             nodes, {"a0": sizes}, {f"a{layers}": sizes}, weights, opset=21, ir=9
         ),
         tmp_path / "m.onnx",
