@@ -30,8 +30,8 @@ using device::Sharing;
 
 /// The default number of threads of a block.
 constexpr int64_t commonThreads = 256;
-/// Points of a column that one thread reduces as soon as several do.
-constexpr int64_t shortColumn = 64;
+/// Columns of fewer points are reduced by one thread each.
+constexpr int64_t minSharedColumn = 64;
 
 namespace {
 class StrategySelector {
@@ -85,7 +85,7 @@ device::StrategyAttr StrategySelector::selectReduce(linalg::GenericOp op) {
       (!code.hasColumns() || outputs < warpSize))
     return make(Sharing::Blocks, outputs,
                 chooseThreads(points / 2, commonThreads));
-  if (code.canCombine() && points >= shortColumn)
+  if (code.canCombine() && points >= minSharedColumn)
     return make(Sharing::Columns, llvm::divideCeil(outputs, warpSize),
                 commonThreads);
   return makeThreads(outputs, commonThreads / 2);
