@@ -6,6 +6,8 @@ usage: project_rules.py RULE [--root FOLDER] [--clang-format TOOL] [--fix]
 
 classes       a class has 25 methods at most, and the files that define them 600
               lines together; LARGE_CLASSES have limits of their own
+constants     constants of the files of a library have different names: files are
+              compiled together, where one could hide another without an error
 dependencies  tools -> lib/API -> passes -> the rest of lib -> MLIR and ONNX,
               never the other way;
               `onnx/...` in lib/Schema and lib/Target/ONNX only; command line
@@ -121,6 +123,10 @@ LARGE_CLASSES = {
     "SchemaRegistry": (25, 718),
     "State": (25, 668),
 }
+# Constants in a namespace; lists of values are left out.
+CONSTANT = re.compile(
+    r"^(?:static |inline )?(?:constexpr|const) [^;{(]*=[^;{]*;", re.M
+)
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 CLASS = re.compile(
     r"\b(?:class|struct)\s+(\w+)\s*(?:final\s*)?(?::[^;{]*)?\{"
@@ -310,6 +316,29 @@ def check_classes(root, _):
                     f"{place}: the files that define methods of '{name}' have "
                     f"{lines} lines, more than {limits[1]}"
                 )
+
+
+def find_library(root, path):
+    """The folder whose CMakeLists.txt names the file."""
+    for folder in path.parents:
+        if folder == root or (folder / "CMakeLists.txt").exists():
+            return folder if folder != root else path.parent
+
+
+def check_constants(root, _):
+    places = {}
+    for path in files(root, CODE_FOLDERS, (".cpp",)):
+        text = path.read_text(encoding="utf-8")
+        text = STRING.sub('""', COMMENT.sub(lambda c: "\n" * c[0].count("\n"), text))
+        for found in CONSTANT.finditer(text):
+            place = f"{path.relative_to(root).as_posix()}:" + str(
+                text.count("\n", 0, found.start()) + 1
+            )
+            for name in re.findall(r"\b(\w+)(?:\[[^]]*\])?\s*=", found[0]):
+                key = find_library(root, path), name
+                other = places.setdefault(key, place)
+                if other.split(":")[0] != place.split(":")[0]:
+                    yield f"{place}: '{name}' is a constant of {other}, too"
 
 
 def check_dependencies(root, _):
@@ -530,6 +559,7 @@ def check_words(root, _):
 
 RULES = {
     "classes": check_classes,
+    "constants": check_constants,
     "dependencies": check_dependencies,
     "format": check_format,
     "lifetimes": check_lifetimes,

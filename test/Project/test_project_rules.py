@@ -15,7 +15,7 @@ import project_rules
 SCRIPT = pathlib.Path(__file__).with_name("project_rules.py")
 ROOT = SCRIPT.parents[2]
 RULES = (
-    "classes", "dependencies", "format", "lifetimes", "map", "marks",
+    "classes", "constants", "dependencies", "format", "lifetimes", "map", "marks",
     "operators", "pass-tests", "runtime", "shell", "spdx", "words",
 )  # fmt: skip
 SPDX = "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
@@ -166,6 +166,14 @@ class ProjectRules(unittest.TestCase):
             code, output, _ = run("classes", {folder + "Own.h": header, **tree})
             self.assertEqual(code, int(used == text), output)
         self.assertNotIn("methods", output)
+
+    def test_constants_of_one_library(self):
+        text = SPDX + "constexpr int64_t most = 3,\n    least = 1;\n"
+        other = SPDX + "namespace {\nstatic const int least = 2;\n}\n"
+        for name, found in ("lib/Graph/B.cpp", True), ("lib/Data/B.cpp", False):
+            code, output, _ = run("constants", {"lib/Graph/A.cpp": text, name: other})
+            self.assertEqual(code, int(found), output)
+            self.assertEqual("'least' is a constant of" in output, found)
 
     def test_folder_without_place(self):
         self.assert_found(

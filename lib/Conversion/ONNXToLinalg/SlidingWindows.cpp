@@ -43,10 +43,10 @@ collectConstants(const SlidingWindows &windows, Size SlidingAxis::*field) {
 //===----------------------------------------------------------------------===//
 
 /// Steps and pads beyond this would make sizes overflow.
-static constexpr int64_t maxCells = int64_t(1) << 31;
+static constexpr int64_t maxWindowCells = int64_t(1) << 31;
 
-/// Reads a list of `count` integers in [least, maxCells]; all are `byDefault`
-/// if it is absent.
+/// Reads a list of `count` integers in [least, maxWindowCells]; all are
+/// `byDefault` if it is absent.
 static FailureOr<SmallVector<int64_t>> readList(NodeLowering &node,
                                                 StringRef name, size_t count,
                                                 int64_t least,
@@ -60,7 +60,7 @@ static FailureOr<SmallVector<int64_t>> readList(NodeLowering &node,
     return failure();
   }
   for (int64_t number : list)
-    if (number < least || number > maxCells) {
+    if (number < least || number > maxWindowCells) {
       (void)node.fail("'" + name + "' has the number " + Twine(number));
       return failure();
     }

@@ -23,7 +23,7 @@ namespace mp {
 /// The greatest phase, in rad, that 16 bit holds accurately enough.
 static constexpr double smallPhase = 8;
 /// Limit for steps of data movement to look through.
-static constexpr unsigned maxSteps = 16;
+static constexpr unsigned maxReaderSteps = 16;
 
 //===----------------------------------------------------------------------===//
 // Angles
@@ -93,7 +93,7 @@ double PhaseSize::getProduct(Operation *op) {
 double PhaseSize::get(Value from) {
   value = from;
   double least = std::numeric_limits<double>::infinity();
-  for (unsigned count = 0; count < maxSteps; ++count) {
+  for (unsigned count = 0; count < maxReaderSteps; ++count) {
     Operation *op = value.getDefiningOp();
     bool isProduct = op && isNode(op) && context.getTraits(op).contracts();
     double size = context.getMagnitude(value);
@@ -125,7 +125,7 @@ static void findAngle(SensitivityContext &context, SensitiveWalk &walk,
 
 /// The value before data movement and casts.
 static Value skipMovement(SensitivityContext &context, Value value) {
-  for (unsigned count = 0; count < maxSteps; ++count) {
+  for (unsigned count = 0; count < maxReaderSteps; ++count) {
     Operation *op = value.getDefiningOp();
     if (!op || !isNode(op) || op->getNumOperands() == 0 ||
         context.getTraits(op).kind != OperatorKind::Movement)

@@ -76,7 +76,7 @@ Value ReductionLevels::getMainOperand(Operation *op) const {
 //===----------------------------------------------------------------------===//
 
 /// These limits exceed every decomposition in use.
-static constexpr unsigned maxChain = 10, maxSteps = 24, maxUsers = 64;
+static constexpr unsigned maxChain = 10, maxPatternSteps = 24, maxUsers = 64;
 
 SmallVector<Value, 8>
 ReduceBroadcastFinder::walkBack(Value value, bool throughReductions) const {
@@ -221,7 +221,7 @@ void ReduceBroadcastFinder::visitUser(ReduceBroadcast &pattern, Operation *user,
   }
   if (meetsData)
     pattern.broadcasts.push_back(std::move(broadcast));
-  else if (pattern.steps.size() < maxSteps)
+  else if (pattern.steps.size() < maxPatternSteps)
     pattern.steps.push_back({user, parent, form});
 }
 

@@ -60,7 +60,7 @@ static constexpr StringLiteral tables =
     "built-in list: makes a table, which is rounded where it is used";
 static constexpr StringLiteral tied =
     "built-in list: more than its schema ties its element types";
-static constexpr StringLiteral unknown =
+static constexpr StringLiteral unknownCode =
     "built-in list: runs code of which nothing is known";
 static constexpr StringLiteral updates =
     "built-in list: updates of weights are too small for 16 bit";
@@ -216,7 +216,7 @@ static constexpr DeniedOperator denyMicrosoft[] = {
     {"DequantizeWithOrder", quantized},
     {"DistributedReduceMean", sums},
     {"DistributedReduceSum", sums},
-    {"EPContext", unknown},
+    {"EPContext", unknownCode},
     {"EmbedLayerNormalization", statistics},
     {"GatedRMSNorm", statistics},
     {"GatherElementsGrad", sums},
@@ -252,8 +252,8 @@ static constexpr DeniedOperator denyMicrosoft[] = {
     {"NegativeLogLikelihoodLossInternal", losses},
     {"NegativeLogLikelihoodLossInternal2", losses},
     {"PackedSparseAttentionIndexer", comparisons},
-    {"PythonOp", unknown},
-    {"PythonOpGrad", unknown},
+    {"PythonOp", unknownCode},
+    {"PythonOpGrad", unknownCode},
     {"QAttention", quantized},
     {"QOrderedLayerNormalization", statistics},
     {"QuantizeBFP", quantized},
@@ -282,7 +282,7 @@ static constexpr DeniedOperator denyMicrosoft[] = {
     {"SparseAttentionIndexer", comparisons},
     {"SparseSoftmaxCrossEntropy", losses},
     {"SparseSoftmaxCrossEntropyGrad", losses},
-    {"TritonOp", unknown},
+    {"TritonOp", unknownCode},
     {"WhisperBeamSearch", subgraphs},
     {"ZeroGradient", updates},
 };

@@ -23,7 +23,7 @@ namespace mp {
 /// A field of TensorProto with a number far from those used by ONNX.
 static constexpr int tokenField = 0x1a2b3c4;
 /// The nesting that the parser accepts; deeper messages are left to it.
-static constexpr int maxDepth = 100;
+static constexpr int maxMessageDepth = 100;
 
 namespace {
 
@@ -157,7 +157,7 @@ static void findLocations(StringRef bytes, const pb::Descriptor *type,
     if (isTensor &&
         field->number == ::onnx::TensorProto::kExternalDataFieldNumber)
       findLocation(field->content, found);
-    else if (nested && depth < maxDepth)
+    else if (nested && depth < maxMessageDepth)
       findLocations(field->content, nested, found, depth + 1);
   }
 }
@@ -244,7 +244,7 @@ bool Stripper::stripTensor(StringRef bytes, std::string &to) {
 
 void Stripper::strip(StringRef bytes, const pb::Descriptor *type,
                      std::string &to, int depth) {
-  if (bytes.size() < threshold || depth > maxDepth) {
+  if (bytes.size() < threshold || depth > maxMessageDepth) {
     to += bytes;
     return;
   }
@@ -331,7 +331,7 @@ void Blanker::write(StringRef bytes, const pb::Descriptor *type, int depth) {
     const pb::Descriptor *nested = getNested(type, *field);
     const pb::FieldDescriptor *known =
         type->FindFieldByNumber(int(field->number));
-    if (nested && depth < maxDepth)
+    if (nested && depth < maxMessageDepth)
       write(content, nested, depth + 1);
     else if (type == ::onnx::TensorProto::descriptor() && known &&
              known->is_packed() &&

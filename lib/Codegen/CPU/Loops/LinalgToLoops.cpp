@@ -24,7 +24,7 @@ namespace mp {
 namespace {
 
 /// Loops of fewer elements are not parallel.
-constexpr int64_t fewElements = 16;
+constexpr int64_t fewTaskElements = 16;
 /// Columns that are summed up together: their sums stay in the first cache.
 constexpr int64_t columnsOfBlock = 128;
 /// Rows that are added to them at a time, if these are at most `opsOfStep` ops.
@@ -104,7 +104,7 @@ void LoopNest::emitParallel(OpFoldResult count, OpFoldResult inner,
   Value extent = index(count);
   std::optional<int64_t> total = countElements();
   if (op->getParentOfType<runtime::ParallelOp>() ||
-      (total && *total < fewElements)) {
+      (total && *total < fewTaskElements)) {
     Value zero = arith::ConstantIndexOp::create(b, loc, 0);
     body(zero, extent);
     return;

@@ -27,7 +27,7 @@ namespace {
 /// Vectors of channels of a task: several adjacent lines of memory.
 constexpr int64_t taskVectors = 8;
 /// The approximate number of tasks, and the least multiply-adds of each.
-constexpr int64_t numTasks = 32, taskWork = 1 << 16;
+constexpr int64_t numTasks = 32, windowTaskWork = 1 << 16;
 /// If there are fewer sums than this, even and odd pixels are summed
 /// separately, since one sum takes as long as several.
 constexpr int64_t fewSums = 5;
@@ -72,7 +72,7 @@ void WindowSums::findParts() {
   Value work = e.max(e.mul(e.mul(numColumns, channels), getFilterArea()), one);
   Value parts = e.ceilDiv(e.index(numTasks), e.max(numChunks, one));
   linesOfPart =
-      e.max(e.ceilDiv(lines, parts), e.ceilDiv(e.index(taskWork), work));
+      e.max(e.ceilDiv(lines, parts), e.ceilDiv(e.index(windowTaskWork), work));
   numParts = e.max(e.ceilDiv(lines, linesOfPart), one);
 }
 
