@@ -43,8 +43,10 @@ void MixedPrecisionOptions::setRequest(const MixedPrecisionRequest &from) {
 
 void buildMixedPrecisionPipeline(OpPassManager &pm,
                                  const MixedPrecisionOptions &options,
-                                 AddPassesFn addReports) {
+                                 const MixedPrecisionHooks &hooks) {
   MixedPrecisionRequest request = options.getRequest();
+  if (hooks.beforeAssign || hooks.afterAssign)
+    pm.addPass(createInlineFunctions());
   pm.addPass(createSpecializeFunctions());
   pm.addPass(createSetPolicy(request.policy));
   pm.addPass(createInjectLossScaling({options.lossScale}));
@@ -63,7 +65,11 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
     pm.addPass(createRaiseOpset(raising));
     pm.addPass(createClassify());
   }
+  if (hooks.beforeAssign)
+    hooks.beforeAssign(pm);
   pm.addPass(createAssign(getAssignOptions(request)));
+  if (hooks.afterAssign)
+    hooks.afterAssign(pm);
   pm.addPass(createCheckStrict());
   pm.addPass(createCheckInputs());
   pm.addPass(createInsertCasts());
@@ -73,8 +79,8 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   VerifyPrecisionOptions verify;
   verify.keepMarks = options.keepMarks;
   pm.addPass(createVerifyPrecision(verify));
-  if (addReports)
-    addReports(pm);
+  if (hooks.addReports)
+    hooks.addReports(pm);
   pm.addPass(createMergeFunctions());
   if (options.distribute)
     pm.addPass(createDistribute());

@@ -93,14 +93,23 @@ struct ROCDLLoweringOptions
 
 using AddPassesFn = llvm::function_ref<void(mlir::OpPassManager &)>;
 
+/// Passes that the caller adds at places of the pipeline; each may be absent.
+struct MixedPrecisionHooks {
+  /// Before and after the precision of every node is decided. With one of
+  /// them, functions are inlined.
+  AddPassesFn beforeAssign = {}, afterAssign = {};
+  /// Passes that need marks: all else is done at that point, except that
+  /// functions are still separate for each call.
+  AddPassesFn addReports = {};
+};
+
 /// Decides precision and applies the decision: specialize functions, scale the
 /// loss of a graph that trains, safety analyses, classify, raise the opset,
 /// assign, check strictness, insert casts, simplify, convert weights, verify,
-/// merge functions. `addReports` adds the passes that need marks: all else is
-/// done at that point, except that functions are still separate for each call.
+/// merge functions.
 void buildMixedPrecisionPipeline(mlir::OpPassManager &pm,
                                  const MixedPrecisionOptions &options,
-                                 AddPassesFn addReports = {});
+                                 const MixedPrecisionHooks &hooks = {});
 
 /// Makes a training step of a forward model: loss, backward pass, optimizer.
 /// Without a loss, the model's training_info is used. Precision is decided

@@ -71,7 +71,7 @@ LAYERS = (
     "Operators", "Folding", "Target/ONNX", "Graph",
     "Precision/Policy", "Precision/Analysis", "Precision/Patterns",
     "Precision/Assignment",
-    "Autodiff", "Training", "Report", "Conversion", "Codegen/Common", "Codegen/CPU",
+    "Autodiff", "Training", "Attribution", "Report", "Conversion", "Codegen/Common", "Codegen/CPU",
     "Codegen/GPU", "Codegen/GPU/Contract", "Codegen/GPU/Emit", "Codegen/GPU/Strategy",
     "Codegen/GPU/Partition", "Codegen/GPU/Emulation",
     "Collectives", "Emulation", "Execution", "passes", "Codegen/Host",

@@ -7,6 +7,7 @@
 
 #include "Program.h"
 
+#include "Attribute.h"
 #include "Completion.h"
 #include "Diff.h"
 #include "Driver.h"
@@ -45,6 +46,14 @@ static std::string getHelpFlag(Arguments arguments) {
                               : "--help";
 }
 
+/// A command, which comes before its arguments.
+struct Command {
+  llvm::StringLiteral name;
+  int (*run)(Arguments arguments, mlir::DialectRegistry &registry);
+};
+static constexpr Command commands[] = {{"attribute", runAttribute},
+                                       {"diff", runDiff}};
+
 static int runProgram(int argc, char **argv) {
   installInternalErrorHandler(argc, argv);
   setUpColors();
@@ -53,14 +62,17 @@ static int runProgram(int argc, char **argv) {
   registerLoweringDialects(registry);
   registerAllPasses();
   auto run = [&](Arguments rest) { return runDirectly(rest, registry); };
-  auto diff = [&](Arguments rest) { return runDiff(rest, registry); };
+  CompletedProgram program{"mp-opt", /*takesFiles=*/true, {{"", run}}};
+  for (const Command &command : commands)
+    program.commands.push_back({command.name, [&](Arguments rest) {
+                                  return command.run(rest, registry);
+                                }});
   Arguments arguments(argv + 1, argv + argc);
-  CompletedProgram program{
-      "mp-opt", /*takesFiles=*/true, {{"", run}, {"diff", diff}}};
   if (std::optional<int> code = printCompletion(program, arguments))
     return *code;
-  if (!arguments.empty() && llvm::StringRef(arguments.front()) == "diff")
-    return diff(arguments.drop_front());
+  for (const Command &command : commands)
+    if (!arguments.empty() && command.name == arguments.front())
+      return command.run(arguments.drop_front(), registry);
   if (std::string help = getHelpFlag(arguments); !help.empty())
     return run(help.c_str());
   return run(arguments);

@@ -7,6 +7,8 @@
 
 #include "mp-opt/API/Model/ModelConversion.h"
 
+#include "CallPass.h"
+
 #include "mp-opt/API/Model/Error.h"
 #include "mp-opt/API/Model/Reports.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
@@ -106,16 +108,29 @@ llvm::Error printPolicy(
 //===----------------------------------------------------------------------===//
 
 static void buildMixedPrecision(OpPassManager &pm,
-                                const MixedPrecisionRequest &request,
-                                StringRef lossScale, bool distribute,
+                                const ConversionOptions &conversion,
                                 AddPassesFn addReports) {
   MixedPrecisionOptions options;
-  options.distribute = distribute;
-  options.setRequest(request);
+  options.distribute = conversion.training && conversion.training->distribute;
+  options.setRequest(*conversion.mixed);
   // Reports read the marks of the passes and remove them.
   options.keepMarks = bool(addReports);
-  options.lossScale = lossScale.str();
-  buildMixedPrecisionPipeline(pm, options, addReports);
+  options.lossScale = conversion.lossScale;
+  auto before = [&](OpPassManager &inner) {
+    inner.addPass(
+        std::make_unique<CallPass>("BeforeAssign", conversion.beforeAssign));
+  };
+  auto after = [&](OpPassManager &inner) {
+    inner.addPass(
+        std::make_unique<CallPass>("AfterAssign", conversion.afterAssign));
+  };
+  MixedPrecisionHooks hooks;
+  hooks.addReports = addReports;
+  if (conversion.beforeAssign)
+    hooks.beforeAssign = before;
+  if (conversion.afterAssign)
+    hooks.afterAssign = after;
+  buildMixedPrecisionPipeline(pm, options, hooks);
 }
 
 static void addDimensionCheck(OpPassManager &pm, ArrayRef<std::string> dims) {
@@ -142,7 +157,7 @@ static void buildConversion(OpPassManager &pm, const ConversionOptions &options,
   StringRef lossScale = options.lossScale;
   bool distribute = options.training && options.training->distribute;
   if (options.mixed)
-    buildMixedPrecision(pm, *options.mixed, lossScale, distribute,
+    buildMixedPrecision(pm, options,
                         isReported ? AddPassesFn(addReports) : AddPassesFn());
   else if (options.training)
     pm.addPass(createInjectLossScaling(

@@ -7,6 +7,7 @@
 
 #include "mp-opt/API/Model/Reports.h"
 
+#include "CallPass.h"
 #include "mp-opt/Support/AtomicFile.h"
 
 #include "mp-opt/Graph/Casts.h"
@@ -25,29 +26,6 @@ std::optional<SummaryForm> parseSummaryForm(StringRef value) {
       .Case("json", SummaryForm::JSON)
       .Default(std::nullopt);
 }
-
-namespace {
-
-/// Calls a function at its place in a pipeline.
-class CallPass : public PassWrapper<CallPass, OperationPass<ModuleOp>> {
-public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CallPass)
-
-  CallPass(StringRef name, std::function<LogicalResult(ModuleOp)> function)
-      : name(name), function(std::move(function)) {}
-
-  StringRef getName() const override { return name; }
-  void runOnOperation() override {
-    if (failed(function(getOperation())))
-      signalPassFailure();
-  }
-
-private:
-  StringRef name;
-  std::function<LogicalResult(ModuleOp)> function;
-};
-
-} // namespace
 
 Reports::Reports(const ReportOptions &options) : options(options) {
   run.version = options.version;

@@ -15,9 +15,11 @@
 #include "mp-opt/Precision/Policy/MixedPrecisionRequest.h"
 #include "mp-opt/Training/TrainingRequest.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Error.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +37,9 @@ struct ConversionOptions {
   std::string lossScale = "auto";
   /// Emulates 16-bit storage in fp32.
   bool emulate = false;
+  /// Called before and after the precision of every node is decided; may be
+  /// empty. With one of them, functions are inlined.
+  std::function<mlir::LogicalResult(mlir::ModuleOp)> beforeAssign, afterAssign;
 };
 
 /// Fails if settings of a training step are invalid, naming the flag of mp-opt.

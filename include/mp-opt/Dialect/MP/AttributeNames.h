@@ -77,6 +77,10 @@ inline constexpr llvm::StringLiteral specialized = "mp.specialized";
 inline constexpr llvm::StringLiteral callee = "mp.callee";
 inline constexpr llvm::StringLiteral untyped = "mp.untyped";
 
+/// On an Identity: the number (i64) of the place of a rounding
+/// (Attribution/RoundingSpots.h).
+inline constexpr llvm::StringLiteral spot = "mp.spot";
+
 // Attributes of training passes.
 
 /// On the main graph: the name of its loss (string), and the names of the

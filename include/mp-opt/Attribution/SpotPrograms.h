@@ -1,0 +1,66 @@
+//===- SpotPrograms.h - Roundings, and their effects, in a graph -*- C++
+//-*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Let y be the outputs of a graph that matter, z vectors of independent random
+// signs, and phi = <z, y>. With a = d phi / d x at a marker with the elements
+// x, and with r(x), the elements rounded to 16 bit, the marker's error term is
+//
+//   E = sum a^2 (r(x) - x)^2,
+//
+// an estimate of the mean of |dy|^2 if x is rounded, to first order. Terms of
+// independent roundings add. E needs one forward and one backward pass for all
+// markers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_ATTRIBUTION_SPOTPROGRAMS_H
+#define MPOPT_ATTRIBUTION_SPOTPROGRAMS_H
+
+#include "mp-opt/Schema/Schema.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+#include <vector>
+
+namespace mp {
+
+/// The outputs whose errors count.
+struct MeasuredOutputs {
+  std::vector<std::string> names;
+  /// True if they are gradients of a training step, whose errors count
+  /// together; otherwise each output's error is relative to the output.
+  bool areGradients = false;
+};
+
+/// Makes the values whose errors count the only outputs: the gradients of a
+/// training graph, else all outputs that are floats. Erases nodes that only
+/// others need.
+MeasuredOutputs keepMeasuredOutputs(mlir::ModuleOp module);
+
+/// Rounds at each marker i to `kind` by the share s = scales[i]: x becomes
+/// x + s (r(x) - x). `scales` is a new last input, a vector of float32 with one
+/// number per marker: 0 to round nothing, 1 to round. Returns its name.
+std::string addRoundings(mlir::ModuleOp module, unsigned numMarkers,
+                         ElementKind kind);
+
+struct ErrorTerms {
+  /// One input per output for its z, of its type, in the order of outputs.
+  std::vector<std::string> probes;
+};
+
+/// Replaces the outputs by one vector of float32: the error term of each
+/// marker. An element x that is not finite in 16 bit counts as an error of
+/// 10^12 x. Fails, with a diagnostic, if a node on a path to an output has no
+/// derivative.
+mlir::FailureOr<ErrorTerms>
+addErrorTerms(mlir::ModuleOp module, unsigned numMarkers, ElementKind kind);
+
+} // namespace mp
+
+#endif // MPOPT_ATTRIBUTION_SPOTPROGRAMS_H
