@@ -40,26 +40,43 @@ struct MeasuredOutputs {
 
 /// Makes the values whose errors count the only outputs: the gradients of a
 /// training graph, else all outputs that are floats. Erases nodes that only
-/// others need.
+/// others need. Must be called while the training vocabulary is in place.
 MeasuredOutputs keepMeasuredOutputs(mlir::ModuleOp module);
 
-/// Rounds at each marker i to `kind` by the share s = scales[i]: x becomes
-/// x + s (r(x) - x). `scales` is a new last input, a vector of float32 with one
-/// number per marker: 0 to round nothing, 1 to round. Returns its name.
-std::string addRoundings(mlir::ModuleOp module, unsigned numMarkers,
-                         ElementKind kind);
+// The following functions rewrite copies of one model with markers, in standard
+// operators of opset 18 or later. Kinks (lib/Attribution/Kinks.h) are those of
+// training graphs.
 
-struct ErrorTerms {
-  /// One input per output for its z, of its type, in the order of outputs.
-  std::vector<std::string> probes;
+struct RoundingInputs {
+  /// The last input: a vector of float32 with one number per marker.
+  std::string scales;
+  /// For each kink, true if it is the choice of a pool.
+  std::vector<bool> kinks;
 };
 
-/// Replaces the outputs by one vector of float32: the error term of each
-/// marker. An element x that is not finite in 16 bit counts as an error of
-/// 10^12 x. Fails, with a diagnostic, if a node on a path to an output has no
+/// Rounds at each marker i to `kind` by the share s = scales[i]: x becomes
+/// x + s (r(x) - x). 0 rounds nothing, and 1 all of it. The source of each
+/// kink, the value whose errors cause flips, is one more output.
+RoundingInputs addRoundings(mlir::ModuleOp module, unsigned numMarkers,
+                            ElementKind kind, bool hasKinks);
+
+struct ErrorInputs {
+  /// One input for the z of each output, and of each kink's source, in their
+  /// order and of their types.
+  std::vector<std::string> probes, kinkProbes;
+  /// The deviation of each kink's source, a vector of float32; empty without
+  /// kinks.
+  std::string deviations;
+};
+
+/// Replaces the outputs by vectors of float32: the error term of each marker,
+/// and, with kinks, the effect of each kink and its expected number of flips.
+/// An element x that is not finite in 16 bit counts as an error of 10^12 x.
+/// Fails, with a diagnostic, if a node on a path to an output has no
 /// derivative.
-mlir::FailureOr<ErrorTerms>
-addErrorTerms(mlir::ModuleOp module, unsigned numMarkers, ElementKind kind);
+mlir::FailureOr<ErrorInputs> addErrorTerms(mlir::ModuleOp module,
+                                           unsigned numMarkers,
+                                           ElementKind kind, bool hasKinks);
 
 } // namespace mp
 

@@ -33,7 +33,7 @@ public:
         measured(measured) {}
 
   /// The two halves, before and after mp-assign.
-  llvm::Error attribute(ModuleOp module);
+  llvm::Error prepare(ModuleOp module);
   llvm::Error evaluate(ModuleOp module);
 
   AttributionReport report;
@@ -51,37 +51,44 @@ private:
 
 } // namespace
 
-llvm::Error Attributor::attribute(ModuleOp module) {
+llvm::Error Attributor::prepare(ModuleOp module) {
   Type low = getLowType(module);
   auto made = ErrorAttribution::create(module, getElementKind(low),
                                        std::move(batches), options);
   if (!made)
     return made.takeError();
   errors = std::move(*made);
-  return errors->attribute();
+  return llvm::Error::success();
 }
 
-/// The bounds of the ratio of errors outside of which the first order does not
-/// hold.
-static constexpr double minCurvature = 3, maxCurvature = 5.5;
+/// A prediction is not reliable if the measured error is further from it than
+/// by this factor.
+static constexpr double maxMisfit = 2;
+/// Halving all residuals halves an error of first order; residuals of a quarter
+/// leave more than this where masks or choices change.
+static constexpr double minCurvature = 3;
 
 llvm::Error Attributor::checkFirstOrder() {
   auto quarter = errors->measure(active, 0.25f);
   if (!quarter)
     return quarter.takeError();
   report.curvature = *quarter > 0 ? report.measured / *quarter : 0;
-  if (!std::isfinite(report.measured))
+  if (!std::isfinite(report.measured)) {
     report.doubts.push_back("a result is not finite in " + report.precision);
-  else if (report.measured > 0 && report.curvature < minCurvature)
-    report.doubts.push_back("the error does not fall with the roundings: a "
-                            "quarter of each leaves " +
-                            formatPercent(*quarter / report.measured) +
-                            " of it, so masks or choices change");
-  else if (report.curvature > maxCurvature)
-    report.doubts.push_back("the error grows faster than the roundings: a "
-                            "quarter of each leaves " +
-                            formatPercent(*quarter / report.measured) +
-                            " of it");
+    return llvm::Error::success();
+  }
+  double low = std::min(report.predicted, report.measured),
+         high = std::max(report.predicted, report.measured);
+  if (high <= maxMisfit * low)
+    return llvm::Error::success();
+  std::string text = "the measured error is " +
+                     formatPercent(report.measured / report.predicted) +
+                     " of the predicted one";
+  if (report.curvature < minCurvature)
+    text += "; a quarter of each rounding leaves " +
+            formatPercent(1 / report.curvature) +
+            " of the error: masks or choices change";
+  report.doubts.push_back(std::move(text));
   return llvm::Error::success();
 }
 
@@ -134,6 +141,9 @@ llvm::Error Attributor::evaluate(ModuleOp module) {
   for (Operation &op : getMainGraph(module).getBody().getOps())
     report.nodesTotal += isNode(&op) && !isStandardOp(&op, "Constant");
   active = errors->findActive();
+  if (llvm::Error failed = errors->attribute(active))
+    return failed;
+  report.kinks = errors->getKinks();
   report.predicted = errors->predict(active);
   report.spread = errors->getSpread();
   auto error = errors->measure(active);
@@ -162,7 +172,7 @@ attributeErrors(Model &model, ConversionOptions conversion,
     return failure(isOver);
   };
   conversion.beforeAssign = [&](ModuleOp module) {
-    return keep(attributor.attribute(module));
+    return keep(attributor.prepare(module));
   };
   conversion.afterAssign = [&](ModuleOp module) {
     return keep(attributor.evaluate(module));
@@ -225,6 +235,8 @@ void AttributionReport::printJSON(raw_ostream &os) const {
     printNumber(json, "predicted", predicted);
     printNumber(json, "measured", measured);
     printNumber(json, "spread", spread);
+    printNumber(json, "flips", kinks.flips);
+    printNumber(json, "flip_error", std::sqrt(kinks.error));
     printNumber(json, "curvature", curvature);
     json.attribute("reliable", doubts.empty());
     json.attributeArray("doubts", [&] {

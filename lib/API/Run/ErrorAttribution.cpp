@@ -112,13 +112,28 @@ static llvm::Expected<Tensor> makeVector(ArrayRef<float> elements) {
   return tensor;
 }
 
+llvm::Error ErrorAttribution::openRounding() {
+  std::unique_ptr<Model> model = Model::copy(marked->getModule(), options.name);
+  roundingInputs = addRoundings(model->getModule(), spots.getNumMarkers(), kind,
+                                outputs.areGradients);
+  auto scales = makeVector(std::vector<float>(spots.getNumMarkers()));
+  if (!scales)
+    return scales.takeError();
+  auto session =
+      open(std::move(model), NamedTensor{roundingInputs.scales, *scales});
+  if (!session)
+    return session.takeError();
+  rounding.emplace(std::move(*session));
+  return llvm::Error::success();
+}
+
 llvm::Expected<std::vector<NamedTensor>>
 ErrorAttribution::run(size_t batch, ArrayRef<float> scales) {
   auto tensor = makeVector(scales);
   if (!tensor)
     return tensor.takeError();
   if (llvm::Error failed =
-          bind(*rounding, batch, NamedTensor{scalesName, *tensor}))
+          bind(*rounding, batch, NamedTensor{roundingInputs.scales, *tensor}))
     return failed;
   Stopwatch watch(figures.runSeconds);
   ++figures.runs;
@@ -142,6 +157,9 @@ llvm::Error ErrorAttribution::runReference() {
     if (!results)
       return results.takeError();
     Reference &reference = references.emplace_back();
+    for (const NamedTensor &source :
+         ArrayRef(*results).drop_front(outputs.names.size()))
+      reference.kinks.push_back(source.tensor);
     for (auto [result, name] : llvm::zip(*results, outputs.names)) {
       if (!isFinite(result.tensor))
         return llvm::createStringError(
@@ -167,7 +185,8 @@ double ErrorAttribution::getSquaredError(ArrayRef<NamedTensor> results,
                                          const Reference &reference) const {
   double sum = 0;
   unsigned counted = 0;
-  for (auto [index, result] : llvm::enumerate(results)) {
+  for (auto [index, result] :
+       llvm::enumerate(results.take_front(outputs.names.size()))) {
     if (!reference.norms[index])
       continue;
     ++counted;
@@ -182,11 +201,17 @@ double ErrorAttribution::getSquaredError(ArrayRef<NamedTensor> results,
   return outputs.areGradients || !counted ? sum : sum / counted;
 }
 
-llvm::Expected<double> ErrorAttribution::measure(ArrayRef<unsigned> active,
-                                                 float share) {
+std::vector<float> ErrorAttribution::getScales(ArrayRef<unsigned> active,
+                                               float share) const {
   std::vector<float> scales(spots.getNumMarkers());
   for (unsigned spot : active)
     scales[spots.get()[spot].marker] = share;
+  return scales;
+}
+
+llvm::Expected<double> ErrorAttribution::measure(ArrayRef<unsigned> active,
+                                                 float share) {
+  std::vector<float> scales = getScales(active, share);
   double sum = 0;
   for (size_t batch = 0; batch < batches.size(); ++batch) {
     auto results = run(batch, scales);
@@ -198,33 +223,73 @@ llvm::Expected<double> ErrorAttribution::measure(ArrayRef<unsigned> active,
 }
 
 double ErrorAttribution::predict(ArrayRef<unsigned> active) const {
-  double sum = 0;
-  for (unsigned spot : active)
-    sum += terms[spots.get()[spot].marker];
-  return std::sqrt(sum);
+  double error = 0, share = 0;
+  for (unsigned spot : active) {
+    const Term &term = terms[spots.get()[spot].marker];
+    error += term.error;
+    share += term.kinkShare;
+  }
+  if (kinks.counts())
+    error += kinks.error * std::sqrt(share);
+  return std::sqrt(error);
+}
+
+//===----------------------------------------------------------------------===//
+// Kinks
+//===----------------------------------------------------------------------===//
+
+/// The squared errors of a kink's source, where they may cause flips: near the
+/// bound or, of a pool, everywhere but at the zeros behind a Relu.
+static void addDeviation(const Tensor &expected, const Tensor &actual,
+                         bool isPool, double &sum, double &count) {
+  std::vector<double> values = expected.toDoubles();
+  double limit = 0.3 * std::sqrt(getSquaredNorm(values) /
+                                 double(std::max<size_t>(values.size(), 1)));
+  std::vector<double> others = actual.toDoubles();
+  for (auto [value, other] : llvm::zip(values, others)) {
+    if (isPool ? value == 0 : std::abs(value) > limit)
+      continue;
+    sum += (other - value) * (other - value);
+    ++count;
+  }
+}
+
+/// Measures the deviation of each kink's source if these spots round.
+llvm::Error ErrorAttribution::measureKinks(ArrayRef<unsigned> active) {
+  size_t numKinks = roundingInputs.kinks.size();
+  std::vector<double> sums(numKinks), counts(numKinks);
+  std::vector<float> scales = getScales(active, 1);
+  for (size_t batch = 0; batch < batches.size() && numKinks; ++batch) {
+    auto results = run(batch, scales);
+    if (!results)
+      return results.takeError();
+    auto sources = ArrayRef(*results).drop_front(outputs.names.size());
+    for (size_t kink = 0; kink < numKinks; ++kink)
+      addDeviation(references[batch].kinks[kink], sources[kink].tensor,
+                   roundingInputs.kinks[kink], sums[kink], counts[kink]);
+  }
+  deviations.clear();
+  for (auto [sum, count] : llvm::zip(sums, counts)) {
+    double deviation = count ? std::sqrt(sum / count) : 0;
+    deviations.push_back(std::isfinite(deviation) ? float(deviation) : 0);
+  }
+  return llvm::Error::success();
 }
 
 //===----------------------------------------------------------------------===//
 // Probes
 //===----------------------------------------------------------------------===//
 
-/// Random signs over the norms of outputs, so that terms are squared relative
-/// errors.
-llvm::Expected<std::vector<NamedTensor>>
-ErrorAttribution::makeProbes(size_t batch, uint64_t seed) const {
-  const Reference &reference = references[batch];
-  size_t counted =
-      llvm::count_if(reference.norms, [](double norm) { return norm > 0; });
-  std::mt19937_64 random(options.seed * 1000003 + seed);
-  std::vector<NamedTensor> probes;
-  for (auto [name, sizes, norm] :
-       llvm::zip(probeNames, outputSizes, reference.norms)) {
+namespace {
+/// Random signs times a weight.
+class Signs {
+public:
+  explicit Signs(uint64_t seed) : random(seed) {}
+
+  llvm::Expected<Tensor> make(ArrayRef<int64_t> sizes, double weight) {
     auto tensor = Tensor::create(ElementKind::Float, sizes);
-    if (!tensor)
-      return tensor.takeError();
-    double weight = norm > 0 ? 1 / std::sqrt(norm) : 0;
-    if (!outputs.areGradients && counted)
-      weight /= std::sqrt(double(counted));
+    if (!tensor || !(weight > 0))
+      return tensor;
     uint64_t bits = 0;
     for (auto [place, element] : llvm::enumerate(tensor->get<float>())) {
       if (place % 64 == 0)
@@ -232,36 +297,54 @@ ErrorAttribution::makeProbes(size_t batch, uint64_t seed) const {
       element = float(bits & 1 ? weight : -weight);
       bits >>= 1;
     }
-    probes.push_back({name, std::move(*tensor)});
+    return tensor;
   }
-  return probes;
-}
 
-llvm::Expected<std::vector<double>> ErrorAttribution::probe(size_t batch,
-                                                            uint64_t seed) {
-  auto probes = makeProbes(batch, seed);
-  if (!probes)
-    return probes.takeError();
-  if (!adjoint) {
-    std::unique_ptr<Model> model =
-        Model::copy(marked->getModule(), options.name);
-    if (llvm::Error failed = addTerms(*model))
+private:
+  std::mt19937_64 random;
+};
+} // namespace
+
+/// Signs over the norms of outputs, so that terms are squared relative errors;
+/// or, with weights, signs of the sources of kinks.
+llvm::Expected<std::vector<NamedTensor>>
+ErrorAttribution::makeProbes(size_t batch, uint64_t seed,
+                             ArrayRef<double> kinkWeights) const {
+  const Reference &reference = references[batch];
+  size_t counted = outputs.areGradients
+                       ? 1
+                       : llvm::count_if(reference.norms,
+                                        [](double norm) { return norm > 0; });
+  Signs signs(options.seed * 1000003 + seed);
+  std::vector<NamedTensor> probes;
+  auto add = [&](StringRef name, ArrayRef<int64_t> sizes,
+                 double weight) -> llvm::Error {
+    auto tensor = signs.make(sizes, weight);
+    if (!tensor)
+      return tensor.takeError();
+    probes.push_back({name.str(), std::move(*tensor)});
+    return llvm::Error::success();
+  };
+  for (auto [name, sizes, norm] :
+       llvm::zip(errorInputs.probes, outputSizes, reference.norms)) {
+    bool isUsed = norm > 0 && kinkWeights.empty();
+    if (llvm::Error failed = add(
+            name, sizes, isUsed ? 1 / std::sqrt(norm * double(counted)) : 0))
       return std::move(failed);
-    for (auto [probe, name] : llvm::zip(*probes, probeNames))
-      probe.name = name;
-    auto session = open(std::move(model), *probes);
-    if (!session)
-      return session.takeError();
-    adjoint.emplace(std::move(*session));
   }
-  if (llvm::Error failed = bind(*adjoint, batch, *probes))
-    return std::move(failed);
-  Stopwatch watch(figures.probeSeconds);
-  ++figures.probes;
-  auto results = adjoint->run();
-  if (!results)
-    return results.takeError();
-  return results->front().tensor.toDoubles();
+  for (auto [number, name] : llvm::enumerate(errorInputs.kinkProbes)) {
+    double weight = kinkWeights.empty() ? 0 : kinkWeights[number];
+    if (llvm::Error failed =
+            add(name, reference.kinks[number].getSizes(), weight))
+      return std::move(failed);
+  }
+  if (deviations.empty())
+    return probes;
+  auto tensor = makeVector(deviations);
+  if (!tensor)
+    return tensor.takeError();
+  probes.push_back({errorInputs.deviations, std::move(*tensor)});
+  return probes;
 }
 
 /// Rewrites a copy of the marked model.
@@ -274,34 +357,114 @@ llvm::Error ErrorAttribution::addTerms(Model &model) {
           reason = message.str();
         return success();
       });
-  auto added = addErrorTerms(model.getModule(), spots.getNumMarkers(), kind);
+  auto added = addErrorTerms(model.getModule(), spots.getNumMarkers(), kind,
+                             outputs.areGradients);
   if (failed(added))
-    return makeError(
-        {ErrorKind::NotSupported, "errors cannot be attributed: " + reason});
-  probeNames = added->probes;
+    return makeError({ErrorKind::NotSupported,
+                      "errors cannot be attributed to nodes: " + reason});
+  errorInputs = std::move(*added);
   return llvm::Error::success();
 }
 
-llvm::Error ErrorAttribution::attribute() {
+llvm::Error ErrorAttribution::openAdjoint() {
+  std::unique_ptr<Model> model = Model::copy(marked->getModule(), options.name);
+  if (llvm::Error failed = addTerms(*model))
+    return failed;
+  auto probes = makeProbes(0, 0, {});
+  if (!probes)
+    return probes.takeError();
+  auto session = open(std::move(model), *probes);
+  if (!session)
+    return session.takeError();
+  adjoint.emplace(std::move(*session));
+  return llvm::Error::success();
+}
+
+llvm::Expected<ErrorAttribution::Found>
+ErrorAttribution::probe(size_t batch, uint64_t seed,
+                        ArrayRef<double> kinkWeights) {
+  auto probes = makeProbes(batch, seed, kinkWeights);
+  if (!probes)
+    return probes.takeError();
+  if (llvm::Error failed = bind(*adjoint, batch, *probes))
+    return std::move(failed);
+  Stopwatch watch(figures.probeSeconds);
+  ++figures.probes;
+  auto results = adjoint->run();
+  if (!results)
+    return results.takeError();
+  Found found;
+  for (const NamedTensor &result : *results)
+    found.push_back(result.tensor.toDoubles());
+  return found;
+}
+
+static double sum(ArrayRef<double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+llvm::Error ErrorAttribution::probeOutputs() {
   std::vector<double> totals;
-  terms.assign(spots.getNumMarkers(), 0);
   size_t count = std::max<size_t>(options.probes, batches.size());
-  probeNames.assign(outputs.names.size(), "");
+  terms.assign(spots.getNumMarkers(), {});
+  kinkErrors.assign(deviations.size(), 0);
   for (size_t number = 0; number < count; ++number) {
-    auto found = probe(number % batches.size(), number);
+    auto found = probe(number % batches.size(), number, {});
     if (!found)
       return found.takeError();
-    for (auto [term, part] : llvm::zip(terms, *found))
-      term += part / double(count);
-    totals.push_back(std::accumulate(found->begin(), found->end(), 0.0));
+    for (auto [term, part] : llvm::zip(terms, found->front()))
+      term.error += part / double(count);
+    totals.push_back(sum(found->front()));
+    if (deviations.empty())
+      continue;
+    for (auto [error, part] : llvm::zip(kinkErrors, (*found)[1]))
+      error += part / double(count);
+    kinks.flips += sum((*found)[2]) / double(count);
   }
-  double mean = std::accumulate(totals.begin(), totals.end(), 0.0) / count;
-  double squares = 0;
+  kinks.error = sum(kinkErrors);
+  double mean = sum(totals) / double(count), squares = 0;
   for (double total : totals)
     squares += (total - mean) * (total - mean);
   spread =
       count > 1 && mean > 0 ? std::sqrt(squares / double(count - 1)) / mean : 0;
   return llvm::Error::success();
+}
+
+/// Finds the share of each spot in the variance at kinks, each of which has the
+/// weight of its effect.
+llvm::Error ErrorAttribution::probeKinks(ArrayRef<unsigned> active) {
+  if (!(kinks.error > 0))
+    return llvm::Error::success();
+  std::vector<double> weights;
+  for (auto [number, error] : llvm::enumerate(kinkErrors)) {
+    double elements = double(references[0].kinks[number].getNumElements());
+    double deviation = deviations[number];
+    weights.push_back(deviation > 0 ? std::sqrt(error / elements) / deviation
+                                    : 0);
+  }
+  for (size_t batch = 0; batch < batches.size(); ++batch) {
+    auto found = probe(batch, 1000 + batch, weights);
+    if (!found)
+      return found.takeError();
+    for (auto [term, part] : llvm::zip(terms, found->front()))
+      term.kinkShare += part;
+  }
+  double all = 0;
+  for (unsigned spot : active)
+    all += getTerm(spots.get()[spot]).kinkShare;
+  for (Term &term : terms)
+    term.kinkShare = all > 0 ? term.kinkShare / all : 0;
+  return llvm::Error::success();
+}
+
+llvm::Error ErrorAttribution::attribute(ArrayRef<unsigned> active) {
+  if (llvm::Error failed = measureKinks(active))
+    return failed;
+  if (llvm::Error failed = openAdjoint())
+    return failed;
+  if (llvm::Error failed = probeOutputs())
+    return failed;
+  return probeKinks(active);
 }
 
 //===----------------------------------------------------------------------===//
@@ -318,19 +481,8 @@ ErrorAttribution::create(ModuleOp module, ElementKind kind,
   made->batches = std::move(batches);
   if (llvm::Error failed = made->prepare(module))
     return std::move(failed);
-  std::unique_ptr<Model> model =
-      Model::copy(made->marked->getModule(), made->options.name);
-  made->scalesName =
-      addRoundings(model->getModule(), made->spots.getNumMarkers(), kind);
-  std::vector<float> none(made->spots.getNumMarkers());
-  auto scales = makeVector(none);
-  if (!scales)
-    return scales.takeError();
-  auto session =
-      made->open(std::move(model), NamedTensor{made->scalesName, *scales});
-  if (!session)
-    return session.takeError();
-  made->rounding.emplace(std::move(*session));
+  if (llvm::Error failed = made->openRounding())
+    return std::move(failed);
   if (llvm::Error failed = made->runReference())
     return std::move(failed);
   return made;

@@ -374,6 +374,7 @@ static constexpr Rule rules[] = {
     {mark::trained, Place::Inside, is<ArrayAttr>, "an array"},
     {mark::parameters, Place::Module, is<ArrayAttr>, "an array"},
     {mark::spot, Place::Inside, is<IntegerAttr>, "an integer"},
+    {mark::kink, Place::Inside, is<IntegerAttr>, "an integer"},
     {mark::stopGradient, Place::Inside, is<UnitAttr>, "unit"},
     {mark::paddingIndex, Place::Inside, is<IntegerAttr>, "an integer"},
     {mark::nextBuffer, Place::Inside, is<StringAttr>, "a string"},
@@ -457,7 +458,7 @@ std::string describeReasonGroup(StringRef text, ArrayAttr values) {
 bool isTemporary(StringRef name) {
   return name.starts_with("mp.") && name != mark::summary &&
          name != mark::specialized && name != mark::callee &&
-         name != mark::untyped && name != mark::spot;
+         name != mark::untyped && name != mark::spot && name != mark::kink;
 }
 
 } // namespace mp

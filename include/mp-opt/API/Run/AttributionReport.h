@@ -38,6 +38,7 @@ struct AttributionReport {
   /// The measured error over that of residuals of a quarter: 4 where the first
   /// order holds.
   double curvature = 0;
+  ErrorAttribution::KinkEffect kinks;
   /// Reasons not to rely on the prediction.
   std::vector<std::string> doubts;
   /// The greatest share first.

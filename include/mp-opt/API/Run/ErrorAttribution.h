@@ -45,16 +45,29 @@ public:
   create(mlir::ModuleOp module, ElementKind kind, std::vector<DataSet> batches,
          AttributionOptions options);
 
-  /// Compiles the second program and computes the terms.
-  llvm::Error attribute();
+  /// Compiles the second program and computes the terms. Effects of kinks
+  /// refer to the errors that these spots cause together.
+  llvm::Error attribute(llvm::ArrayRef<unsigned> active);
 
   llvm::ArrayRef<RoundingSpot> getSpots() const { return spots.get(); }
   /// The spots that round once mp-assign has decided.
   std::vector<unsigned> findActive() const { return spots.findActive(); }
   bool areGradients() const { return outputs.areGradients; }
-  /// The squared error that rounding at a spot causes, to first order, and its
-  /// relative deviation between probes.
-  double getTerm(const RoundingSpot &spot) const { return terms[spot.marker]; }
+
+  /// The estimate for a spot: its squared error to first order, and its share
+  /// of the variance at kinks. With a share b, kinks add `error` * sqrt(b).
+  struct Term {
+    double error = 0, kinkShare = 0;
+  };
+  Term getTerm(const RoundingSpot &spot) const { return terms[spot.marker]; }
+  /// The squared error that flips at kinks cause, and their expected number
+  /// in a batch. Less than one flip is an event that predictions leave out.
+  struct KinkEffect {
+    double error = 0, flips = 0;
+    bool counts() const { return flips >= 1; }
+  };
+  const KinkEffect &getKinks() const { return kinks; }
+  /// The relative deviation of the squared error between probes.
   double getSpread() const { return spread; }
 
   /// The predicted error if the spots with these indices round.
@@ -73,27 +86,39 @@ public:
   size_t getNumBatches() const { return batches.size(); }
 
 private:
-  /// The reference outputs of one batch, in float64, and their norms.
+  /// The reference outputs of one batch, in float64, and their squared norms.
   struct Reference {
     std::vector<std::vector<double>> outputs;
     std::vector<double> norms;
+    std::vector<Tensor> kinks;
   };
+  using Tensors = std::vector<NamedTensor>;
 
   ErrorAttribution(AttributionOptions options) : options(std::move(options)) {}
   llvm::Error prepare(mlir::ModuleOp module);
+  llvm::Error openRounding();
+  llvm::Error openAdjoint();
+  llvm::Error addTerms(Model &model);
   llvm::Error bind(Session &session, size_t batch,
                    llvm::ArrayRef<NamedTensor> others);
   llvm::Expected<Session> open(std::unique_ptr<Model> model,
                                llvm::ArrayRef<NamedTensor> others);
   llvm::Error runReference();
-  llvm::Expected<std::vector<NamedTensor>> run(size_t batch,
-                                               llvm::ArrayRef<float> scales);
-  llvm::Expected<std::vector<NamedTensor>> makeProbes(size_t batch,
-                                                      uint64_t seed) const;
-  llvm::Error addTerms(Model &model);
-  llvm::Expected<std::vector<double>> probe(size_t batch, uint64_t seed);
+  llvm::Expected<Tensors> run(size_t batch, llvm::ArrayRef<float> scales);
+  std::vector<float> getScales(llvm::ArrayRef<unsigned> active,
+                               float share) const;
   double getSquaredError(llvm::ArrayRef<NamedTensor> results,
                          const Reference &reference) const;
+
+  llvm::Error measureKinks(llvm::ArrayRef<unsigned> active);
+  llvm::Expected<Tensors> makeProbes(size_t batch, uint64_t seed,
+                                     llvm::ArrayRef<double> kinkWeights) const;
+  /// The outputs of the second program: error terms, effects of kinks, flips.
+  using Found = std::vector<std::vector<double>>;
+  llvm::Expected<Found> probe(size_t batch, uint64_t seed,
+                              llvm::ArrayRef<double> kinkWeights);
+  llvm::Error probeOutputs();
+  llvm::Error probeKinks(llvm::ArrayRef<unsigned> active);
 
   AttributionOptions options;
   ElementKind kind = ElementKind::BFloat16;
@@ -102,12 +127,16 @@ private:
   MeasuredOutputs outputs;
   /// The model with markers, in standard operators.
   std::unique_ptr<Model> marked;
-  std::string scalesName;
-  std::vector<std::string> probeNames;
-  std::vector<llvm::SmallVector<int64_t>> outputSizes;
+  RoundingInputs roundingInputs;
+  ErrorInputs errorInputs;
   std::optional<Session> rounding, adjoint;
+  std::vector<llvm::SmallVector<int64_t>> outputSizes;
   std::vector<Reference> references;
-  std::vector<double> terms;
+  std::vector<Term> terms;
+  /// Of each kink: the deviation of its source, and its squared effect.
+  std::vector<float> deviations;
+  std::vector<double> kinkErrors;
+  KinkEffect kinks;
   double spread = 0;
   Figures figures;
 };

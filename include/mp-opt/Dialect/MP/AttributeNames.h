@@ -78,8 +78,9 @@ inline constexpr llvm::StringLiteral callee = "mp.callee";
 inline constexpr llvm::StringLiteral untyped = "mp.untyped";
 
 /// On an Identity: the number (i64) of the place of a rounding
-/// (Attribution/RoundingSpots.h).
+/// (Attribution/RoundingSpots.h), and of a part of a pool's gradient.
 inline constexpr llvm::StringLiteral spot = "mp.spot";
+inline constexpr llvm::StringLiteral kink = "mp.kink";
 
 // Attributes of training passes.
 
