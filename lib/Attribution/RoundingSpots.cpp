@@ -87,8 +87,7 @@ RoundingSpots RoundingSpots::find(ModuleOp module) {
   return found;
 }
 
-/// True if mp-assign has made the node 16 bit.
-static bool isLow(Operation *node) {
+bool isLowNode(Operation *node) {
   Type type = node ? getPrecisionType(node) : Type();
   return type && (type.isBF16() || type.isF16());
 }
@@ -96,8 +95,8 @@ static bool isLow(Operation *node) {
 std::vector<unsigned> RoundingSpots::findActive() const {
   std::vector<unsigned> active;
   for (auto [number, spot] : llvm::enumerate(spots))
-    if (isLow(spot.node) &&
-        !(spot.isOperand && isLow(spot.getValue().getDefiningOp())))
+    if (isLowNode(spot.node) &&
+        !(spot.isOperand && isLowNode(spot.getValue().getDefiningOp())))
       active.push_back(unsigned(number));
   return active;
 }
@@ -153,8 +152,7 @@ void MarkerBuilder::mark(OpOperand &use, unsigned number) {
 
 OwningOpRef<ModuleOp> RoundingSpots::mark(ModuleOp module) const {
   IRMapping mapping;
-  OwningOpRef<ModuleOp> copy(
-      cast<ModuleOp>(module->clone(mapping)));
+  OwningOpRef<ModuleOp> copy(cast<ModuleOp>(module->clone(mapping)));
   MarkerBuilder builder(*copy);
   // Markers of results come first: those of operands are between them and the
   // readers.

@@ -21,13 +21,13 @@ using namespace mlir;
 
 namespace mp {
 
-static AssignOptions getAssignOptions(const MixedPrecisionRequest &from) {
+void addAssign(OpPassManager &pm, const MixedPrecisionRequest &from) {
   AssignOptions options;
   options.rule = from.assign;
   options.minSaving = from.minSaving;
   options.dims = llvm::to_vector(from.dims);
   options.maxWeightCopy = from.maxWeightCopy;
-  return options;
+  pm.addPass(createAssign(options));
 }
 
 MixedPrecisionRequest MixedPrecisionOptions::getRequest() const {
@@ -67,7 +67,7 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   }
   if (hooks.beforeAssign)
     hooks.beforeAssign(pm);
-  pm.addPass(createAssign(getAssignOptions(request)));
+  addAssign(pm, request);
   if (hooks.afterAssign)
     hooks.afterAssign(pm);
   pm.addPass(createCheckStrict());

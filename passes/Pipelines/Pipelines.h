@@ -111,6 +111,9 @@ void buildMixedPrecisionPipeline(mlir::OpPassManager &pm,
                                  const MixedPrecisionOptions &options,
                                  const MixedPrecisionHooks &hooks = {});
 
+/// Adds mp-assign as the pipeline does.
+void addAssign(mlir::OpPassManager &pm, const MixedPrecisionRequest &request);
+
 /// Makes a training step of a forward model: loss, backward pass, optimizer.
 /// Without a loss, the model's training_info is used. Precision is decided
 /// between this and `buildTrainingExport`, which writes the step in standard

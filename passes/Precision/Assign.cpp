@@ -71,6 +71,11 @@ FailureOr<AssignmentOptions> Assign::getOptions() {
            << "max-weight-copy: expected bytes, got " << maxWeightCopy;
   options.maxWeightCopy = maxWeightCopy;
   options.proveOptimum = proveOptimum;
+  if (ErrorLimitAttr limit = mp::getErrorLimit(module)) {
+    options.errorLimit = limit.getLimit().getValueAsDouble();
+    if (limit.getKinks())
+      options.kinkError = limit.getKinks().getValueAsDouble();
+  }
   std::vector<std::string> entries(dims.begin(), dims.end());
   auto said = policy ? policy.getOption<ArrayAttr>("dims") : ArrayAttr();
   if (said && entries.empty())
@@ -162,4 +167,7 @@ void Assign::runOnOperation() {
     annotate(entry, low);
   module->setAttr(mark::costBytes,
                   Builder(&getContext()).getI64IntegerAttr(assignment->cost));
+  if (options->errorLimit)
+    module->setAttr(mark::predictedError,
+                    Builder(&getContext()).getF64FloatAttr(assignment->error));
 }

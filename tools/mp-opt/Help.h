@@ -16,7 +16,7 @@
 
 namespace mp::help {
 /// The texts of --help, --help=train, --help=code and mp-opt diff --help.
-extern const llvm::StringLiteral options, training, code, diff, attribute;
+extern const llvm::StringLiteral options, training, code, diff, attribute, tune;
 } // namespace mp::help
 
 #endif // MPOPT_TOOLS_HELP_H

@@ -7,8 +7,8 @@
 
 #include "Program.h"
 
-#include "Attribute.h"
 #include "Completion.h"
+#include "DataCommands.h"
 #include "Diff.h"
 #include "Driver.h"
 #include "InternalErrors.h"
@@ -51,8 +51,8 @@ struct Command {
   llvm::StringLiteral name;
   int (*run)(Arguments arguments, mlir::DialectRegistry &registry);
 };
-static constexpr Command commands[] = {{"attribute", runAttribute},
-                                       {"diff", runDiff}};
+static constexpr Command commands[] = {
+    {"attribute", runAttribute}, {"diff", runDiff}, {"tune", runTune}};
 
 static int runProgram(int argc, char **argv) {
   installInternalErrorHandler(argc, argv);

@@ -72,6 +72,9 @@ private:
   llvm::DenseMap<mlir::Value, unsigned> results;
 };
 
+/// True if mp-assign has made the node 16 bit; false for null.
+bool isLowNode(mlir::Operation *node);
+
 /// The markers of a module, by number; null for numbers without one.
 std::vector<mlir::Operation *> findMarkers(mlir::ModuleOp module,
                                            unsigned count);

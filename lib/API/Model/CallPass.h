@@ -8,6 +8,10 @@
 #ifndef MPOPT_LIB_API_MODEL_CALLPASS_H
 #define MPOPT_LIB_API_MODEL_CALLPASS_H
 
+#include "mp-opt/API/Model/Error.h"
+
+#include "Pipelines/Pipelines.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
@@ -22,18 +26,30 @@ public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CallPass)
 
   CallPass(llvm::StringRef name,
-           std::function<mlir::LogicalResult(mlir::ModuleOp)> function)
-      : name(name), function(std::move(function)) {}
+           std::function<llvm::Error(mlir::ModuleOp)> function,
+           bool compiles = false)
+      : name(name), function(std::move(function)), compiles(compiles) {}
 
   llvm::StringRef getName() const override { return name; }
+  void getDependentDialects(mlir::DialectRegistry &registry) const override {
+    if (compiles)
+      registerLoweringDialects(registry);
+  }
   void runOnOperation() override {
-    if (failed(function(getOperation())))
-      signalPassFailure();
+    llvm::Error failed = function(getOperation());
+    if (!failed)
+      return;
+    ErrorDetails details = takeDetails(std::move(failed));
+    if (!details.isReported)
+      getOperation().emitError() << details.text;
+    signalPassFailure();
   }
 
 private:
   llvm::StringRef name;
-  std::function<mlir::LogicalResult(mlir::ModuleOp)> function;
+  std::function<llvm::Error(mlir::ModuleOp)> function;
+  /// The function compiles copies of the module.
+  bool compiles;
 };
 
 } // namespace mp

@@ -117,12 +117,12 @@ static void buildMixedPrecision(OpPassManager &pm,
   options.keepMarks = bool(addReports);
   options.lossScale = conversion.lossScale;
   auto before = [&](OpPassManager &inner) {
-    inner.addPass(
-        std::make_unique<CallPass>("BeforeAssign", conversion.beforeAssign));
+    inner.addPass(std::make_unique<CallPass>(
+        "BeforeAssign", conversion.beforeAssign, /*compiles=*/true));
   };
   auto after = [&](OpPassManager &inner) {
-    inner.addPass(
-        std::make_unique<CallPass>("AfterAssign", conversion.afterAssign));
+    inner.addPass(std::make_unique<CallPass>(
+        "AfterAssign", conversion.afterAssign, /*compiles=*/true));
   };
   MixedPrecisionHooks hooks;
   hooks.addReports = addReports;

@@ -52,14 +52,14 @@ bool Reports::needsNodes() const {
 void Reports::addStart(OpPassManager &pm) {
   pm.addPass(std::make_unique<CallPass>("MeasureModel", [&](ModuleOp module) {
     run.before = ModelSize::measure(module, dims);
-    return success();
+    return llvm::Error::success();
   }));
 }
 
 void Reports::addTraining(OpPassManager &pm) {
   pm.addPass(std::make_unique<CallPass>("ReadParameters", [&](ModuleOp module) {
     run.parameters = getParameterTable(module);
-    return success();
+    return llvm::Error::success();
   }));
 }
 
@@ -68,17 +68,17 @@ void Reports::addEnd(OpPassManager &pm) {
       "MakeReports", [&](ModuleOp module) { return make(module); }));
 }
 
-LogicalResult Reports::make(ModuleOp module) {
+llvm::Error Reports::make(ModuleOp module) {
   // The attribute is missing if precision was not decided.
   if (!module->hasAttr(mark::summary))
-    return success();
+    return llvm::Error::success();
   PrecisionReport report = PrecisionReport::collect(module, dims, needsNodes());
   llvm::raw_string_ostream explain(explanation);
   for (const std::string &name : options.explain) {
     if (!explanation.empty())
       explain << "\n";
     if (llvm::Error failed = printExplanation(report, name, explain))
-      return module.emitError() << toString(std::move(failed));
+      return failed;
   }
   if (options.summary == SummaryForm::Text) {
     llvm::raw_string_ostream os(table);
@@ -91,7 +91,7 @@ LogicalResult Reports::make(ModuleOp module) {
   if (!options.report.empty() || options.keepsReport) {
     llvm::raw_string_ostream os(html);
     if (llvm::Error failed = printHTML(report, run, options.profile, os))
-      return module.emitError() << toString(std::move(failed));
+      return failed;
   }
   if (!options.overlay.empty() || options.keepsOverlay) {
     llvm::raw_string_ostream os(overlay);
@@ -100,7 +100,7 @@ LogicalResult Reports::make(ModuleOp module) {
   if (options.annotate)
     annotateNodes(report);
   stripMarks(module);
-  return success();
+  return llvm::Error::success();
 }
 
 llvm::Error Reports::prepare() {

@@ -102,9 +102,9 @@ llvm::Error Attributor::addNodes() {
                       getOpType(node).str()};
     if (effect.name.empty())
       effect.name = getValueName(node->getResult(0)).str();
-    double shared = errors->predict(spots);
     if (report.predicted > 0)
-      effect.share = shared * shared / (report.predicted * report.predicted);
+      effect.share = errors->getContribution(spots) /
+                     (report.predicted * report.predicted);
     // A node alone also rounds operands that are 16 bit here.
     spots.clear();
     for (auto [number, spot] : llvm::enumerate(errors->getSpots()))
@@ -164,26 +164,13 @@ attributeErrors(Model &model, ConversionOptions conversion,
                 AttributionOptions options, uint64_t measured) {
   options.name = model.getName();
   Attributor attributor(std::move(batches), std::move(options), measured);
-  llvm::Error inside = llvm::Error::success();
-  bool isOver = false;
-  auto keep = [&](llvm::Error failed) {
-    isOver = bool(failed);
-    inside = llvm::joinErrors(std::move(inside), std::move(failed));
-    return failure(isOver);
-  };
   conversion.beforeAssign = [&](ModuleOp module) {
-    return keep(attributor.prepare(module));
+    return attributor.prepare(module);
   };
   conversion.afterAssign = [&](ModuleOp module) {
-    return keep(attributor.evaluate(module));
+    return attributor.evaluate(module);
   };
-  llvm::Error failed = model.convert(conversion, nullptr, dims);
-  if (isOver) {
-    llvm::consumeError(std::move(failed));
-    return std::move(inside);
-  }
-  llvm::cantFail(std::move(inside));
-  if (failed)
+  if (llvm::Error failed = model.convert(conversion, nullptr, dims))
     return std::move(failed);
   return std::move(attributor.report);
 }
@@ -216,9 +203,7 @@ void AttributionReport::print(raw_ostream &os, size_t limit) const {
   }
 }
 
-/// JSON has no infinity.
-static void printNumber(llvm::json::OStream &json, StringRef name,
-                        double value) {
+void printNumber(llvm::json::OStream &json, StringRef name, double value) {
   if (std::isfinite(value))
     json.attribute(name, value);
   else

@@ -7,6 +7,7 @@
 
 #include "mp-opt/API/Run/ErrorAttribution.h"
 
+#include "Stopwatch.h"
 #include "mp-opt/Autodiff/Autodiff.h"
 #include "mp-opt/Training/Distribution.h"
 
@@ -14,7 +15,6 @@
 #include "Graph/Passes.h"
 #include "LossScaling/Passes.h"
 
-#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -22,24 +22,6 @@
 using namespace mlir;
 
 namespace mp {
-
-namespace {
-
-/// Adds the seconds of a scope.
-class Stopwatch {
-public:
-  explicit Stopwatch(double &to) : to(to), start(Clock::now()) {}
-  ~Stopwatch() {
-    to += std::chrono::duration<double>(Clock::now() - start).count();
-  }
-
-private:
-  using Clock = std::chrono::steady_clock;
-  double &to;
-  Clock::time_point start;
-};
-
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Programs
@@ -222,16 +204,25 @@ llvm::Expected<double> ErrorAttribution::measure(ArrayRef<unsigned> active,
   return std::sqrt(sum / double(batches.size()));
 }
 
-double ErrorAttribution::predict(ArrayRef<unsigned> active) const {
-  double error = 0, share = 0;
-  for (unsigned spot : active) {
+ErrorAttribution::Term ErrorAttribution::sum(ArrayRef<unsigned> some) const {
+  Term all;
+  for (unsigned spot : some) {
     const Term &term = terms[spots.get()[spot].marker];
-    error += term.error;
-    share += term.kinkShare;
+    all.error += term.error;
+    all.kinkShare += term.kinkShare;
   }
-  if (kinks.counts())
-    error += kinks.error * std::sqrt(share);
-  return std::sqrt(error);
+  return all;
+}
+
+double ErrorAttribution::predict(ArrayRef<unsigned> active) const {
+  Term all = sum(active);
+  double flips = kinks.counts() ? kinks.error * std::sqrt(all.kinkShare) : 0;
+  return std::sqrt(all.error + flips);
+}
+
+double ErrorAttribution::getContribution(ArrayRef<unsigned> some) const {
+  Term all = sum(some);
+  return all.error + (kinks.counts() ? kinks.error * all.kinkShare : 0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -399,7 +390,7 @@ ErrorAttribution::probe(size_t batch, uint64_t seed,
   return found;
 }
 
-static double sum(ArrayRef<double> values) {
+static double addUp(ArrayRef<double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
@@ -414,15 +405,15 @@ llvm::Error ErrorAttribution::probeOutputs() {
       return found.takeError();
     for (auto [term, part] : llvm::zip(terms, found->front()))
       term.error += part / double(count);
-    totals.push_back(sum(found->front()));
+    totals.push_back(addUp(found->front()));
     if (deviations.empty())
       continue;
     for (auto [error, part] : llvm::zip(kinkErrors, (*found)[1]))
       error += part / double(count);
-    kinks.flips += sum((*found)[2]) / double(count);
+    kinks.flips += addUp((*found)[2]) / double(count);
   }
-  kinks.error = sum(kinkErrors);
-  double mean = sum(totals) / double(count), squares = 0;
+  kinks.error = addUp(kinkErrors);
+  double mean = addUp(totals) / double(count), squares = 0;
   for (double total : totals)
     squares += (total - mean) * (total - mean);
   spread =
@@ -481,6 +472,7 @@ ErrorAttribution::create(ModuleOp module, ElementKind kind,
   made->batches = std::move(batches);
   if (llvm::Error failed = made->prepare(module))
     return std::move(failed);
+  made->terms.resize(made->spots.getNumMarkers());
   if (llvm::Error failed = made->openRounding())
     return std::move(failed);
   if (llvm::Error failed = made->runReference())

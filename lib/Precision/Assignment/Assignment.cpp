@@ -65,7 +65,9 @@ Assignment::compute(ModuleOp module, Type lowType,
   PrecisionGraph graph(module, lowType, assignment.nodes, options);
   keepInputArithmetic(graph);
   keepParameterArithmetic(graph, module);
-  if (options.rule == AssignmentRule::FirstOperand)
+  if (options.errorLimit)
+    assignment.error = decideWithinError(graph);
+  else if (options.rule == AssignmentRule::FirstOperand)
     decideByFirstOperand(graph, assignment.nodes);
   else if (llvm::Error failed = decideByMinimumCut(graph))
     return failed;
@@ -83,6 +85,8 @@ Assignment::compute(ModuleOp module, Type lowType,
     node.reason = variables[nodeVariables[0]].reason;
   }
   assignment.cost = graph.getCost();
+  for (const PrecisionGraph::ValueEntry &value : graph.getValues())
+    assignment.f32Cost += 2 * graph.getLowBytes(value);
   return assignment;
 }
 

@@ -25,6 +25,14 @@ llvm::Error decideByMinimumCut(PrecisionGraph &graph);
 void decideByFirstOperand(PrecisionGraph &graph,
                           llvm::ArrayRef<NodePrecision> nodes);
 
+/// Keeps free nodes that may not round their operands f32 if an operand is
+/// certainly f32.
+void keepNotNarrowableF32(PrecisionGraph &graph);
+
+/// Decides free variables by bytes within the error limit of the options;
+/// returns the predicted error.
+double decideWithinError(PrecisionGraph &graph);
+
 /// Fails if another assignment of the `decided` variables costs less than the
 /// present one, or costs the same with fewer of them in 16 bit, or if there are
 /// too many to try all.

@@ -5,19 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The source side of the cut is 16 bit, the sink side f32. A free variable is
-// a vertex. A value of n elements adds, for its producer p and consumers c:
-//   s -> p         2n         f32 weighs 2n more than 16 bit
-//   p -> x -> c    6n, inf    p is 16 bit and some c is not: one cast
-//   c -> y -> p    inf, 6n    p is f32 and some c is not: one cast
-// where a fixed p or c is the source or the sink, and x and y are left out for
-// a single c. A constant is 16 bit only if all its users are (p -> c, inf),
-// and f32 costs it a cast, or a copy. Connected parts are solved one by one.
+// Connected parts are solved one by one (CutNetwork.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "AssignmentRules.h"
-#include "mp-opt/Support/MaxFlow.h"
+#include "CutNetwork.h"
 
 #include "llvm/ADT/IntEqClasses.h"
 
@@ -25,39 +18,10 @@ using namespace mlir;
 
 namespace mp {
 
-namespace {
-
 using Variable = PrecisionGraph::Variable;
 using ValueEntry = PrecisionGraph::ValueEntry;
 
-/// The network of one connected part of the free variables.
-class CutNetwork {
-public:
-  CutNetwork(PrecisionGraph &graph, std::vector<int> &vertices)
-      : graph(graph), variables(graph.getVariables()), vertices(vertices) {}
-
-  void addVariable(unsigned variable) { vertices[variable] = flow.addVertex(); }
-  void addValue(const ValueEntry &value);
-  /// False if the cut was not found within the work limit.
-  bool solve(ArrayRef<unsigned> members);
-
-private:
-  int getVertex(int variable) const;
-  void addConstant(const ValueEntry &value);
-  void addWidening(int producer, const ValueEntry &value);
-  void addNarrowing(int producer, const ValueEntry &value, int64_t bytes);
-  void addEdge(int from, int to, int64_t capacity) {
-    flow.addEdge(from, to, capacity);
-    ++edges;
-  }
-
-  PrecisionGraph &graph;
-  std::vector<Variable> &variables;
-  /// Indexed by variable.
-  std::vector<int> &vertices;
-  MaxFlow flow;
-  uint64_t edges = 0;
-};
+namespace {
 
 class MinimumCut {
 public:
@@ -71,7 +35,6 @@ private:
     return variables[index].state != Variable::Free ||
            variables[index].kind == Variable::Constant;
   }
-  void keepNotNarrowableF32();
   void keepUnreachedF32();
   void solveParts();
   void dropPoorRegions();
@@ -88,118 +51,11 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// The network
-//===----------------------------------------------------------------------===//
-
-int CutNetwork::getVertex(int variable) const {
-  if (variable == PrecisionGraph::fixedF32 ||
-      variables[variable].state == Variable::F32)
-    return MaxFlow::sink;
-  return variables[variable].state == Variable::Low ? MaxFlow::source
-                                                    : vertices[variable];
-}
-
-/// Adds the cost of a 16-bit producer with an f32 consumer.
-void CutNetwork::addWidening(int producer, const ValueEntry &value) {
-  int64_t bytes = 3 * graph.getLowBytes(value);
-  bool isWidened = value.hasF32Use;
-  SmallVector<int, 4> users;
-  for (int consumer : value.consumers) {
-    int user = getVertex(consumer);
-    isWidened |= user == MaxFlow::sink;
-    if (user != MaxFlow::sink && user != MaxFlow::source)
-      users.push_back(user);
-  }
-  if (isWidened)
-    return addEdge(producer, MaxFlow::sink, bytes);
-  if (users.empty())
-    return;
-  if (users.size() == 1)
-    return addEdge(producer, users.front(), bytes);
-  int cast = flow.addVertex();
-  addEdge(producer, cast, bytes);
-  for (int user : users)
-    addEdge(cast, user, MaxFlow::infinite);
-}
-
-/// Adds the cost of an f32 producer with a 16-bit consumer.
-void CutNetwork::addNarrowing(int producer, const ValueEntry &value,
-                              int64_t bytes) {
-  SmallVector<int, 4> users;
-  for (int consumer : value.consumers) {
-    int user = getVertex(consumer);
-    if (user == MaxFlow::source) {
-      if (producer != MaxFlow::sink)
-        addEdge(MaxFlow::source, producer, bytes);
-      return;
-    }
-    if (user != MaxFlow::sink)
-      users.push_back(user);
-  }
-  if (users.empty())
-    return;
-  if (users.size() == 1)
-    return addEdge(users.front(), producer, bytes);
-  int cast = flow.addVertex();
-  addEdge(cast, producer, bytes);
-  for (int user : users)
-    addEdge(user, cast, MaxFlow::infinite);
-}
-
-void CutNetwork::addConstant(const ValueEntry &value) {
-  int64_t castBytes = graph.getCastBytes(value);
-  bool staysF32 = value.hasF32Use;
-  for (int consumer : value.consumers)
-    staysF32 |= getVertex(consumer) == MaxFlow::sink;
-  if (staysF32)
-    return addNarrowing(MaxFlow::sink, value, castBytes);
-  if (value.consumers.size() == 1)
-    return addEdge(MaxFlow::source, getVertex(value.consumers.front()),
-                   graph.getLowBytes(value));
-  int constant = flow.addVertex();
-  addEdge(MaxFlow::source, constant, graph.getLowBytes(value));
-  for (int consumer : value.consumers)
-    if (getVertex(consumer) != MaxFlow::source)
-      addEdge(constant, getVertex(consumer), MaxFlow::infinite);
-  addNarrowing(constant, value, castBytes);
-}
-
-void CutNetwork::addValue(const ValueEntry &value) {
-  if (graph.isConstant(value.producer))
-    return addConstant(value);
-  int producer = getVertex(value.producer);
-  int64_t bytes = graph.getLowBytes(value);
-  if (producer != MaxFlow::source && producer != MaxFlow::sink)
-    addEdge(MaxFlow::source, producer, bytes);
-  if (producer != MaxFlow::sink)
-    addWidening(producer, value);
-  if (producer != MaxFlow::source)
-    addNarrowing(producer, value, 3 * bytes);
-  if (value.isDerivedFromConstants)
-    return;
-  for (int consumer : value.consumers)
-    if (variables[consumer].neverNarrows && producer != MaxFlow::source &&
-        getVertex(consumer) != MaxFlow::sink)
-      addEdge(getVertex(consumer), producer, MaxFlow::infinite);
-}
-
-bool CutNetwork::solve(ArrayRef<unsigned> members) {
-  if (!flow.run(/*budget=*/1000000 + 200 * edges))
-    return false;
-  std::vector<bool> isLow = flow.getSmallestSourceSide();
-  for (unsigned member : members)
-    variables[member].state =
-        isLow[vertices[member]] ? Variable::Low : Variable::F32;
-  return true;
-}
-
-//===----------------------------------------------------------------------===//
 // Before the cut
 //===----------------------------------------------------------------------===//
 
-/// Nodes that may not round their operands are f32 if an operand is certainly
-/// f32.
-void MinimumCut::keepNotNarrowableF32() {
+void keepNotNarrowableF32(PrecisionGraph &graph) {
+  std::vector<Variable> &variables = graph.getVariables();
   ArrayRef<ValueEntry> values = graph.getValues();
   std::vector<unsigned> worklist;
   auto visit = [&](unsigned index) {
@@ -448,7 +304,7 @@ void MinimumCut::explain() {
 }
 
 llvm::Error MinimumCut::run() {
-  keepNotNarrowableF32();
+  keepNotNarrowableF32(graph);
   keepUnreachedF32();
   solveParts();
   explain();

@@ -321,7 +321,9 @@ void PrecisionGraph::fixVariable(Variable &variable,
     return;
   }
   variable.isAsked = entry.isOverride;
-  if (entry.opClass == OpClass::Allow && !isOwnCast)
+  // Within an error limit, lists say what may be 16 bit, not what must be.
+  bool isFree = options.errorLimit && !entry.isOverride;
+  if (entry.opClass == OpClass::Allow && !isOwnCast && !isFree)
     return fix(Variable::Low, entry.reason);
   bool isUsersPromote = entry.opClass == OpClass::Promote && !entry.isBuiltin;
   variable.neverNarrows =
@@ -435,6 +437,8 @@ void PrecisionGraph::addValue(Value value) {
       continue;
     }
     entry.consumers.push_back(find(it->second));
+    if (options.errorLimit)
+      entry.uses.emplace_back(entry.consumers.back(), &use);
   }
   // Each consumer once, in the order of the nodes.
   llvm::sort(entry.consumers);

@@ -56,6 +56,8 @@ public:
     /// True if made of constants and parameters only.
     bool isDerivedFromConstants = false;
     int64_t elements = 0;
+    /// With an error limit: the consumers of uses, each use once.
+    llvm::SmallVector<std::pair<int, mlir::OpOperand *>, 0> uses = {};
   };
 
   PrecisionGraph(mlir::ModuleOp module, mlir::Type lowType,

@@ -19,7 +19,7 @@ using namespace llvm;
 namespace mp {
 
 /// A scalar of YAML that reads back as `text`.
-static std::string quote(StringRef text) {
+std::string quoteYAML(StringRef text) {
   bool isPlain =
       isAlpha(text.empty() ? '\0' : text.front()) && all_of(text, [](char c) {
         return isAlnum(c) || c == '_' || c == '.' || c == '-' || c == '/';
@@ -97,7 +97,7 @@ void PolicyPrinter::printOps() {
     for (const PolicyEntry &entry : options.operators[opClass]) {
       if (!seen.try_emplace(entry.text).second)
         continue;
-      os << "    - " << quote(entry.text);
+      os << "    - " << quoteYAML(entry.text);
       std::string note = entry.place;
       if (auto names = getTorchOperators(entry.text))
         note += names->empty()
@@ -130,32 +130,32 @@ void PolicyPrinter::printRule(const NodeRule &rule) {
   os << "  - class: " << stringifyOpClass(rule.opClass) << comment(rule.place);
   switch (rule.kind) {
   case NodeRule::Name:
-    os << "    name: " << quote(rule.text) << "\n";
+    os << "    name: " << quoteYAML(rule.text) << "\n";
     return;
   case NodeRule::Regex:
-    os << "    regex: " << quote(rule.text) << "\n";
+    os << "    regex: " << quoteYAML(rule.text) << "\n";
     return;
   case NodeRule::Between:
-    os << "    between: [" << quote(rule.text) << ", " << quote(rule.other)
-       << "]\n";
+    os << "    between: [" << quoteYAML(rule.text) << ", "
+       << quoteYAML(rule.other) << "]\n";
     return;
   case NodeRule::Metadata:
-    os << "    metadata: {" << quote(rule.text) << ": " << quote(rule.other)
-       << "}\n";
+    os << "    metadata: {" << quoteYAML(rule.text) << ": "
+       << quoteYAML(rule.other) << "}\n";
     return;
   case NodeRule::Where:
-    os << "    op: " << quote(rule.text) << "\n    where:\n";
+    os << "    op: " << quoteYAML(rule.text) << "\n    where:\n";
     for (const NodeCondition &condition : rule.conditions) {
-      os << "      " << quote(condition.subject) << ": ";
+      os << "      " << quoteYAML(condition.subject) << ": ";
       if (condition.isList) {
         os << "[";
         interleaveComma(condition.values, os,
-                        [&](StringRef value) { os << quote(value); });
+                        [&](StringRef value) { os << quoteYAML(value); });
         os << "]\n";
       } else {
-        os << quote((getSign(condition.comparison) + " " +
-                     condition.values.front())
-                        .str())
+        os << quoteYAML((getSign(condition.comparison) + " " +
+                         condition.values.front())
+                            .str())
            << "\n";
       }
     }
@@ -175,10 +175,10 @@ void PolicyPrinter::printMetadata() {
     return;
   os << "metadata:\n";
   if (options.nodeMetadata)
-    os << "  nodes: " << quote(options.nodeMetadata->text)
+    os << "  nodes: " << quoteYAML(options.nodeMetadata->text)
        << comment(options.nodeMetadata->place);
   if (options.modelMetadata)
-    os << "  model: " << quote(options.modelMetadata->text)
+    os << "  model: " << quoteYAML(options.modelMetadata->text)
        << comment(options.modelMetadata->place);
 }
 
@@ -186,7 +186,8 @@ void PolicyPrinter::printMetadata() {
 void PolicyPrinter::printNames(StringRef key, ArrayRef<std::string> names) {
   std::string line = ("  " + key + ": [").str();
   for (auto [index, name] : enumerate(names)) {
-    std::string next = quote(name) + (index + 1 < names.size() ? ", " : "]");
+    std::string next =
+        quoteYAML(name) + (index + 1 < names.size() ? ", " : "]");
     if (line.size() + next.size() > 80) {
       os << StringRef(line).rtrim() << "\n";
       line = "    ";
@@ -235,7 +236,7 @@ void PolicyPrinter::print() {
     os << "dims:\n";
   for (const PolicyEntry &dim : options.dims) {
     auto [name, size] = StringRef(dim.text).rsplit('=');
-    os << "  " << quote(name) << ": " << size << comment(dim.place);
+    os << "  " << quoteYAML(name) << ": " << size << comment(dim.place);
   }
   if (options.strict)
     os << "strict: " << (*options.strict ? "true" : "false") << "\n";

@@ -39,7 +39,7 @@ struct ConversionOptions {
   bool emulate = false;
   /// Called before and after the precision of every node is decided; may be
   /// empty. With one of them, functions are inlined.
-  std::function<mlir::LogicalResult(mlir::ModuleOp)> beforeAssign, afterAssign;
+  std::function<llvm::Error(mlir::ModuleOp)> beforeAssign, afterAssign;
 };
 
 /// Fails if settings of a training step are invalid, naming the flag of mp-opt.

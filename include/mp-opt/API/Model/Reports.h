@@ -85,7 +85,7 @@ public:
 private:
   bool needsNodes() const;
   void printTraining();
-  mlir::LogicalResult make(mlir::ModuleOp module);
+  llvm::Error make(mlir::ModuleOp module);
 
   ReportOptions options;
   DimensionSizes dims;

@@ -12,6 +12,8 @@
 #include "mp-opt/API/Model/ModelConversion.h"
 #include "mp-opt/API/Run/ErrorAttribution.h"
 
+#include "llvm/Support/JSON.h"
+
 namespace mp {
 
 /// The error of a node that rounds alone.
@@ -57,6 +59,9 @@ llvm::Expected<AttributionReport>
 attributeErrors(Model &model, ConversionOptions conversion,
                 llvm::ArrayRef<std::string> dims, std::vector<DataSet> batches,
                 AttributionOptions options, uint64_t measured);
+
+/// Prints a number; JSON has no infinity, which becomes null.
+void printNumber(llvm::json::OStream &json, llvm::StringRef name, double value);
 
 } // namespace mp
 

@@ -72,6 +72,8 @@ public:
 
   /// The predicted error if the spots with these indices round.
   double predict(llvm::ArrayRef<unsigned> active) const;
+  /// What these spots contribute to the squared error of all.
+  double getContribution(llvm::ArrayRef<unsigned> some) const;
   /// The measured error, in one run per batch; infinite if an output is not
   /// finite. Each residual is multiplied by `share`.
   llvm::Expected<double> measure(llvm::ArrayRef<unsigned> active,
@@ -110,6 +112,7 @@ private:
   double getSquaredError(llvm::ArrayRef<NamedTensor> results,
                          const Reference &reference) const;
 
+  Term sum(llvm::ArrayRef<unsigned> some) const;
   llvm::Error measureKinks(llvm::ArrayRef<unsigned> active);
   llvm::Expected<Tensors> makeProbes(size_t batch, uint64_t seed,
                                      llvm::ArrayRef<double> kinkWeights) const;

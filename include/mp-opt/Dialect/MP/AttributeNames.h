@@ -77,6 +77,11 @@ inline constexpr llvm::StringLiteral specialized = "mp.specialized";
 inline constexpr llvm::StringLiteral callee = "mp.callee";
 inline constexpr llvm::StringLiteral untyped = "mp.untyped";
 
+/// On a node: RoundingErrorAttr. On the module: ErrorLimitAttr, and the root
+/// mean square error (f64) that mp-assign predicts for its result.
+inline constexpr llvm::StringLiteral roundingError = "mp.rounding_error";
+inline constexpr llvm::StringLiteral errorLimit = "mp.error_limit";
+inline constexpr llvm::StringLiteral predictedError = "mp.predicted_error";
 /// On an Identity: the number (i64) of the place of a rounding
 /// (Attribution/RoundingSpots.h), and of a part of a pool's gradient.
 inline constexpr llvm::StringLiteral spot = "mp.spot";

@@ -36,11 +36,17 @@ inline HazardAttr getHazard(mlir::Operation *node) {
 inline CompositeAttr getComposite(mlir::Operation *node) {
   return node->getAttrOfType<CompositeAttr>(mark::composite);
 }
+inline RoundingErrorAttr getRoundingError(mlir::Operation *node) {
+  return node->getAttrOfType<RoundingErrorAttr>(mark::roundingError);
+}
 inline PolicyAttr getPolicy(mlir::ModuleOp module) {
   return module->getAttrOfType<PolicyAttr>(mark::policy);
 }
 inline TargetAttr getTarget(mlir::ModuleOp module) {
   return module->getAttrOfType<TargetAttr>(mark::target);
+}
+inline ErrorLimitAttr getErrorLimit(mlir::ModuleOp module) {
+  return module->getAttrOfType<ErrorLimitAttr>(mark::errorLimit);
 }
 /// The 16-bit type in use.
 inline mlir::Type getLowType(mlir::ModuleOp module) {

@@ -120,6 +120,39 @@ def MP_CompositeAttr : MP_Attr<"Composite", "composite"> {
   let parameters = (ins "::mlir::StringAttr":$name, "int64_t":$number);
 }
 
+def MP_RoundingErrorAttr : AttrDef<MP_Dialect, "RoundingError"> {
+  let mnemonic = "rounding_error";
+  let summary = "what roundings at a node do to the outputs";
+  let description = [{
+    `mp.rounding_error` is on a node whose errors have been attributed. `errors`
+    has a number for each result and then for each operand: the squared relative
+    error of the model's outputs if it alone is rounded to 16 bit, to first
+    order. An operand's counts only if the value is fp32 until then. `kinks` has
+    the shares in the variance at kinks (ErrorLimitAttr).
+
+    `#mp.rounding_error<array<f64: 1.0e-06, 0.0, 2.0e-07>>`
+  }];
+  let parameters = (ins "::mlir::DenseF64ArrayAttr":$errors,
+                    OptionalParameter<"::mlir::DenseF64ArrayAttr">:$kinks);
+  let assemblyFormat = "`<` $errors (`,` `kinks` `=` $kinks^)? `>`";
+}
+
+def MP_ErrorLimitAttr : AttrDef<MP_Dialect, "ErrorLimit"> {
+  let mnemonic = "error_limit";
+  let summary = "the relative error that 16 bit may cause";
+  let description = [{
+    `mp.error_limit` is on the module if `mp-assign` is to stay within an error:
+    the root of the sum of `mp.rounding_error` over all roundings is at most
+    `limit`. With a share b of the variance at kinks (masks and choices that
+    flip), the squared error is greater by `kinks` times the root of b.
+
+    `#mp.error_limit<1.0e-03 : f64, kinks = 2.0e-06 : f64>`
+  }];
+  let parameters = (ins "::mlir::FloatAttr":$limit,
+                    OptionalParameter<"::mlir::FloatAttr">:$kinks);
+  let assemblyFormat = "`<` $limit (`,` `kinks` `=` $kinks^)? `>`";
+}
+
 def MP_PolicyAttr : MP_Attr<"Policy", "policy"> {
   let summary = "the user's policy for 16 bit";
   let description = [{

@@ -16,6 +16,11 @@
 // could do more harm than one rounding usually does, unless the operand is 16
 // bit anyway.
 //
+// With an error limit, allowed nodes are free as well, and a second cost is the
+// error that roundings cause (mp.rounding_error): the minimum cut of bytes plus
+// a multiple of squared errors is found for the multiple with which the error
+// stays within the limit (ErrorCut.cpp).
+//
 // First operand: one pass forward; promote takes the widest operand, follow the
 // first. Constants and parameters do not vote; nodes that depend only on them
 // are decided by one pass backward, from their users.
@@ -46,6 +51,10 @@ struct AssignmentOptions {
   /// A constant that both 16-bit and f32 nodes use is stored in both types if
   /// the 16-bit form has at most this many bytes, else cast at use.
   int64_t maxWeightCopy = 4096;
+  /// The root mean square error that roundings may cause, and the squared error
+  /// that flips at kinks add (ErrorLimitAttr).
+  std::optional<double> errorLimit;
+  double kinkError = 0;
   /// Compares the minimum cut with every other assignment; for tests.
   bool proveOptimum = false;
 };
@@ -84,8 +93,10 @@ inline constexpr llvm::StringLiteral followsF32 = "its first operand is f32";
 
 struct Assignment {
   std::vector<NodePrecision> nodes;
-  /// Bytes of all float values and casts.
-  int64_t cost = 0;
+  /// Bytes of all float values and casts, and if nothing were 16 bit.
+  int64_t cost = 0, f32Cost = 0;
+  /// The predicted error; 0 without an error limit.
+  double error = 0;
 
   /// Assigns a precision to `nodes`: all nodes of the module's scopes
   /// (Functions.h) in order, with their classes. Fails only if a proof is

@@ -48,6 +48,9 @@ llvm::Error setPrecision(llvm::StringRef precision, llvm::StringRef place,
 /// built-in lists, with the origin of each entry as a comment.
 void printPolicy(const PrecisionPolicy &policy, llvm::raw_ostream &os);
 
+/// The text as a scalar of YAML on one line.
+std::string quoteYAML(llvm::StringRef text);
+
 } // namespace mp
 
 #endif // MPOPT_PRECISION_POLICY_POLICYFILE_H
