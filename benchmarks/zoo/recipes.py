@@ -129,6 +129,8 @@ def timm_recipes():
         source=LARGE, family="timm", rows=4, steps=60, rate=1e-3,
     )  # fmt: skip
     small = dict(image, source=MEDIUM, rows=8, steps=100)
+    # Networks that begin to learn late.
+    slow = dict(image, steps=150, rate=3e-3)
     timm = packages.timm_model
     script = dict(exporter="script", opset=17)
     yield Recipe("timm-resnet10t", make=timm("resnet10t"), **image, opset=20,
@@ -137,9 +139,9 @@ def timm_recipes():
     yield Recipe("timm-resnet18", make=timm("resnet18"), **image, **script,
                  is_open=True, weights=("fresh",))  # fmt: skip
     yield Recipe("timm-mobilenetv3", make=timm("mobilenetv3_small_050"),
-                 **image, opset=18, weights=("trained",))  # fmt: skip
+                 **slow, opset=18, weights=("trained",))  # fmt: skip
     yield Recipe("timm-efficientnet-lite", make=timm("efficientnet_lite0"),
-                 **image, **script, weights=("trained",))  # fmt: skip
+                 **slow, **script, weights=("trained",))  # fmt: skip
     yield Recipe("timm-convnext-atto", make=timm("convnext_atto"), **image,
                  opset=21, weights=("fresh",))  # fmt: skip
     yield Recipe("timm-test-efficientnet", make=timm("test_efficientnet"),

