@@ -12,9 +12,9 @@ answer is kept in a file: a second call goes on where the first one ended.
 
 Totals are of all nodes in 16 bit together; single nodes of one node at a time.
 A node that is less than a ten-thousandth of the total by prediction and by
-measurement is not judged. A case is wrong if its total is off by more than a
-factor of 2, or if one of both is not finite. Exit code 1: a goal is missed, or
-a command has failed.
+measurement is not judged, nor is a total of which both are below 1e-6. A case
+is wrong if its total is off by more than a factor of 2, or if one of both is
+not finite. Exit code 1: a goal is missed, or a command has failed.
 """
 
 import argparse
@@ -29,8 +29,9 @@ NARROW, WIDE = (0.8, 1.25), (0.5, 2)
 RANKED_NODES = 30
 # Flips from which the term of kinks changes ranks.
 SURE_FLIPS = 5
-# Errors below this share of the total, or of fp32's own roundoff, are noise.
-NEGLIGIBLE, FLOOR = 1e-4, 1e-7
+# Errors below this share of the total, or of fp32's own roundoff, are noise;
+# a total below NOTHING is that of a model in which no node is 16 bit.
+NEGLIGIBLE, FLOOR, NOTHING = 1e-4, 1e-7, 1e-6
 # The size of ResNet-18: costs are judged from here on.
 LARGE_MEGABYTES = 40
 
@@ -46,6 +47,10 @@ class Judged:
         first = result.get("predicted_first_order")
         self.first_order = figures.ratio(first, self.measured)
         self.is_finite = figures.is_finite(self.measured)
+        both = self.predicted, self.measured
+        self.rounds = not all(
+            figures.is_finite(error) and error < NOTHING for error in both
+        )
         self.is_wrong = not figures.is_within(self.ratio, *WIDE)
         self.is_reliable = bool(result.get("reliable"))
         self.pairs = self.read_nodes()
@@ -88,9 +93,10 @@ class Judged:
 
 def totals(judged):
     """Over the cases whose measured error is a number."""
-    ratios = [j.ratio for j in judged if j.is_finite]
+    judged = [j for j in judged if j.is_finite and j.rounds]
+    ratios = [j.ratio for j in judged]
     numbers = [r for r in ratios if figures.is_finite(r)]
-    first = [j.first_order for j in judged if j.is_finite]
+    first = [j.first_order for j in judged]
     return {
         "cases": len(ratios),
         "narrow": figures.share(figures.is_within(r, *NARROW) for r in ratios),
@@ -128,6 +134,7 @@ def single_nodes(judged):
 
 
 def reliability(judged):
+    judged = [j for j in judged if j.rounds]
     wrong = [j for j in judged if j.is_wrong]
     right = [j for j in judged if not j.is_wrong]
     missed = [j.case.label for j in wrong if j.is_reliable]

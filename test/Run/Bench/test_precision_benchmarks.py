@@ -5,6 +5,7 @@ with answers that a script gives in place of mp-opt."""
 import json
 import math
 import os
+import pathlib
 import stat
 import sys
 
@@ -13,7 +14,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import support
-from runs import ROOT
+from runs import MP_RUN, ROOT
 
 BENCHMARKS = ROOT / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
@@ -69,7 +70,8 @@ def add_entry(zoo, name, answers, nodes=40, kinks=None):
 
 def attributed(predicted, measured, reliable=True, nodes=(), **more):
     result = {
-        "predicted": predicted, "predicted_first_order": predicted / 4,
+        "predicted": predicted,
+        "predicted_first_order": predicted and predicted / 4,
         "measured": measured, "reliable": reliable,
         "nodes": [{"node": str(i), "predicted": p, "measured": m}
                   for i, (p, m) in enumerate(nodes)],
@@ -166,6 +168,14 @@ def test_reliability_counts():
     # NaN and infinity have no ratio: four cases are left.
     assert totals["cases"] == 4
     assert totals["wide"] == 0.5 and totals["narrow"] == 0.25
+
+
+def test_models_without_16_bit_are_not_judged():
+    cases = [judged(0.0, 3e-7), judged(1e-5, 3e-7), judged(0.0, math.nan),
+             judged(None, None)]  # fmt: skip
+    assert attribution.totals(cases)["cases"] == 1
+    found = attribution.reliability(cases)
+    assert found["wrong"] == 3 and found["right"] == 0
 
 
 # ---- attribution.py --------------------------------------------------------
@@ -419,3 +429,53 @@ def test_packages_data_are_what_they_say():
         assert all(np.isfinite(v).all() for v in first.values())
         changed = [not np.array_equal(first[n], second[n]) for n in first]
         assert any(changed), entry.name
+
+
+TORCH_PYTHON = pathlib.Path(
+    os.environ.get("MPOPT_TORCH_PYTHON")
+    or pathlib.Path("~/.cache/mp-opt/venv-torch/bin/python").expanduser()
+)
+needs_torch = pytest.mark.skipif(
+    not TORCH_PYTHON.exists(), reason=f"{TORCH_PYTHON} is not there"
+)
+
+
+def make_zoo(*arguments):
+    done = support.attempt(
+        "-B", BENCHMARKS / "precision_zoo.py", *arguments,
+        program=TORCH_PYTHON, timeout=400,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@needs_torch
+def test_held_out_models_are_others(tmp_path):
+    seen = make_zoo(tmp_path, "--list").split()
+    others = make_zoo(tmp_path, "--list", "--held-out").split()
+    assert len(set(seen)) == len(seen) >= 40
+    assert len(set(others)) == len(others) >= 10
+    assert not set(seen) & set(others)
+
+
+@needs_torch
+def test_models_are_made_and_checked(tmp_path):
+    if not os.access(MP_RUN, os.X_OK):
+        pytest.skip("mp-run is not built")
+    tools = f"--mp-opt={support.MP_OPT}", f"--mp-run={MP_RUN}"
+    make_zoo(tmp_path, "--only=^mlp.trained", "--check", *tools)
+    folder = tmp_path / "mlp.trained"
+    entry = json.loads((folder / "zoo.json").read_text())
+    assert entry["kinks"] == {"Relu": 3} and entry["opset"] == 17
+    first, last = entry["loss"]
+    # Ten classes: the network has learnt something, and not everything.
+    assert 0.05 < last < 1.5 < first
+    checked = json.loads((folder / "check.json").read_text())
+    for kind in judging.KINDS:
+        assert checked[kind]["error"] < 1e-4, checked
+    batch = np.load(folder / entry["gradients"]["data"][3])
+    assert batch["x"].shape == (8, 1, 12, 12) and batch["labels"].max() < 10
+    [case] = judging.cases_of(tmp_path, "bf16.gradients")
+    assert case.is_kinked and case.part["loss"] == "softmax-cross-entropy"
+    # Entries that exist are kept.
+    assert make_zoo(tmp_path, "--only=^mlp.trained") == ""
