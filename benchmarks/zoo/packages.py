@@ -94,11 +94,11 @@ def distilbert():
     return Encoder(model, "logits", ["input_ids", "attention_mask"])
 
 
-def gpt2():
+def gpt2(layers=LAYERS):
     import transformers
 
     config = configuration(
-        "GPT2Config", n_embd=WIDTH, n_layer=LAYERS, n_head=HEADS,
+        "GPT2Config", n_embd=WIDTH, n_layer=layers, n_head=HEADS,
         n_positions=32, use_cache=False,
     )  # fmt: skip
     model = transformers.GPT2LMHeadModel(config)

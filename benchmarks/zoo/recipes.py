@@ -115,6 +115,10 @@ def transformers_recipes():
     padded = dict(loss=SYMBOLS, source=data.PaddedTexts())
     yield Recipe("hf-gpt2", "transformers", packages.gpt2, **padded, **script,
                  is_open=True)  # fmt: skip
+    # A thousand nodes.
+    yield Recipe("hf-gpt2-8", "transformers",
+                 with_settings(packages.gpt2, layers=8), **padded, **script,
+                 weights=("fresh",), is_open=True)  # fmt: skip
     yield Recipe("hf-llama", "transformers", packages.llama, **padded,
                  opset=21, weights=("trained",))  # fmt: skip
     yield Recipe("hf-whisper", "transformers", packages.whisper,

@@ -19,7 +19,7 @@ from runs import MP_RUN, ROOT
 BENCHMARKS = ROOT / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
 import attribution  # noqa: E402
-from zoo import figures, graphs, judging, stored  # noqa: E402
+from zoo import check, figures, graphs, judging, stored  # noqa: E402
 
 # Answers with what answers.json next to the model has for its flags, and notes
 # each call.
@@ -373,6 +373,21 @@ def test_searches_are_kept(tmp_path, mp_opt):
 
 
 # ---- The zoo ---------------------------------------------------------------
+
+
+def test_differences_to_onnxruntime():
+    ones, bad = np.ones(4, np.float32), np.array([1, 1, 1, np.nan], np.float32)
+    assert check.difference({"y": ones}, {"y": ones}) == 0
+    found = {"y": ones, "z": 1.5 * ones}
+    assert check.difference(found, {"y": ones, "z": ones}) == 0.5
+    # The order of outputs does not hide NaN.
+    for first, second in ((bad, ones), (ones, bad)):
+        found = {"y": first, "z": second}
+        assert math.isnan(check.difference(found, {"y": ones, "z": ones}))
+    # A gradient of rounding errors only does not count by itself.
+    exact = {"loss": ones, "w_grad": ones, "b_grad": 1e-9 * ones}
+    found = {**exact, "b_grad": 9e-9 * ones}
+    assert check.difference(found, exact) < 1e-7
 
 
 def model_of(*nodes, kind=TensorProto.FLOAT):
