@@ -102,10 +102,13 @@ def call(command, limit):
     )  # fmt: skip
     try:
         output, errors = process.communicate(timeout=limit)
-    except subprocess.TimeoutExpired:
+    except BaseException as error:
+        # After an interrupt from the keyboard as well.
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        return None, "", "", limit
+        if isinstance(error, subprocess.TimeoutExpired):
+            return None, "", "", limit
+        raise
     return process.returncode, output, errors, time.monotonic() - started
 
 
