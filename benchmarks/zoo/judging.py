@@ -155,6 +155,8 @@ def add_options(parser):
              " (default: next to FOLDER)")  # fmt: skip
     add("--only", default="", metavar="REGEX",
         help="cases of these names: MODEL.PRECISION.KIND")  # fmt: skip
+    add("--every", type=int, default=1, metavar="K",
+        help="each K-th of them: a sample of all sizes")  # fmt: skip
     add("--limit", type=int, metavar="N", help="the first N of them")
     add("--precision", choices=PRECISIONS, action="append")
     add("--of", choices=KINDS, action="append")
@@ -175,7 +177,9 @@ def chosen_cases(options):
         options.folder, options.only, options.precision or PRECISIONS,
         options.of or KINDS,
     )  # fmt: skip
-    return cases[: options.limit]
+    if options.every < 1:
+        raise Failure(f"--every: expected at least 1, found {options.every}")
+    return cases[:: options.every][: options.limit]
 
 
 def results_folder(options, name):

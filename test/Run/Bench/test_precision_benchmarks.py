@@ -248,7 +248,12 @@ def test_commands(zoo, mp_opt):
 
 
 def test_answers_are_kept(zoo, mp_opt):
-    run("attribution.py", zoo, mp_opt, "--limit=3")
+    run("attribution.py", zoo, mp_opt, "--every=2", "--limit=3")
+    labels = [path.stem for path in zoo.with_name("zoo-attribution").iterdir()]
+    assert sorted(labels) == [
+        "kinked.bf16.gradients", "smooth.bf16.gradients",
+        "smooth.fp16.gradients",
+    ]  # fmt: skip
     assert len(calls_of(zoo)) == 3
     run("attribution.py", zoo, mp_opt)
     assert len(calls_of(zoo)) == 8
@@ -289,6 +294,8 @@ def test_messages(tmp_path, mp_opt):
     assert done.returncode == 1 and "no case matches ''" in done.stderr
     zoo = tmp_path / "zoo"
     add_entry(zoo, "m", {})
+    done, _ = run("attribution.py", zoo, mp_opt, "--every=0")
+    assert "--every: expected at least 1, found 0" in done.stderr
     done, _ = run("attribution.py", zoo, tmp_path / "no-tool")
     assert "no-tool: No such file or directory (--mp-opt)" in done.stderr
 
