@@ -11,6 +11,7 @@
 #include "Lowering/Passes.h"
 #include "Pipelines/PassFailures.h"
 #include "Pipelines/Pipelines.h"
+#include "mp-opt/Codegen/CPU/Strategy.h"
 #include "mp-opt/Conversion/ONNXToLinalg.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
@@ -118,6 +119,9 @@ static LogicalResult lower(ModuleOp module, const CompileOptions &options,
     watch.progress->follow(pm);
   pm.enableTiming(timing);
   module->setAttr(mark::target, options.target->getAttr(module.getContext()));
+  if (options.excessPrecision)
+    module->setAttr(kernel::excessPrecisionName,
+                    UnitAttr::get(module.getContext()));
   if (usesTF32(options))
     module->setAttr(device::targetName,
                     device::TargetAttr::get(module.getContext(), "sm_80",

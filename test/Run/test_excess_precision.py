@@ -250,6 +250,10 @@ PRODUCTS = {
         "Conv", pads=[1, 1, 1, 1]
     ),
     "a Conv of few channels": product((2, 3, 12, 12), (4, 3, 5, 5))("Conv"),
+    # Its products are those of transformed tiles.
+    "a Conv of many channels": product((1, 40, 28, 28), (48, 40, 3, 3))(
+        "Conv", pads=[1, 1, 1, 1]
+    ),
     "a strided Conv": product((2, 12, 9, 9), (8, 12, 3, 3))(
         "Conv", strides=[2, 2]
     ),
