@@ -73,6 +73,7 @@ Program::load(ProgramCode code, bool updateInPlace, int deviceNumber) {
   impl.inPlace = updateInPlace;
   impl.interface = code.interface;
   impl.figures.flops = code.flops;
+  impl.figures.droppedRoundings = std::move(code.droppedRoundings);
   for (const Tensor &constant : impl.interface.constants)
     impl.figures.constantBytes += constant.getNumBytes();
   for (const std::unique_ptr<llvm::MemoryBuffer> &object : code.objects)

@@ -55,7 +55,8 @@ struct StoredCode {
   std::vector<StoredTensor> defaults, constants;
   int64_t arenaBytes = 0, numSlots = 0;
   std::optional<double> flops;
-  std::vector<CompileWarning> warnings;
+  std::vector<DroppedRounding> droppedRoundings;
+  std::vector<CompileMessage> messages;
   std::vector<StringRef> objects;
 };
 
@@ -103,9 +104,15 @@ static void visit(Archive &archive, StoredCode &code) {
     archive.number(bits);
     flops = llvm::bit_cast<double>(bits);
   });
-  archive.list(code.warnings, [&](CompileWarning &warning) {
-    archive.number(warning.op);
-    archive.text(warning.text);
+  archive.list(code.droppedRoundings, [&](DroppedRounding &rounding) {
+    archive.text(rounding.value);
+    archive.text(rounding.node);
+    archive.text(rounding.precision);
+  });
+  archive.list(code.messages, [&](CompileMessage &message) {
+    archive.number(message.op);
+    archive.number(message.isNote);
+    archive.text(message.text);
   });
   archive.list(code.objects, [&](StringRef &object) { archive.text(object); });
 }
@@ -206,7 +213,8 @@ std::string packCode(const ProgramCode &code, ModuleOp module,
   stored.arenaBytes = interface.arenaBytes;
   stored.numSlots = interface.numSlots;
   stored.flops = code.flops;
-  stored.warnings = code.warnings;
+  stored.droppedRoundings = code.droppedRoundings;
+  stored.messages = code.messages;
   for (const auto &object : code.objects)
     stored.objects.push_back(object->getBuffer());
   std::string bytes;
@@ -319,7 +327,8 @@ llvm::Expected<ProgramCode> unpackCode(StringRef bytes,
   interface.arenaBytes = stored.arenaBytes;
   interface.numSlots = stored.numSlots;
   code.flops = stored.flops;
-  code.warnings = std::move(stored.warnings);
+  code.droppedRoundings = std::move(stored.droppedRoundings);
+  code.messages = std::move(stored.messages);
   for (StringRef object : stored.objects)
     code.objects.push_back(
         llvm::MemoryBuffer::getMemBufferCopy(object, "model.o"));

@@ -61,6 +61,9 @@ void ConvertFlags::addFiles() {
                   options.verification.fp32Products =
                       options.code.fp32Products = FP32Products(word);
                 });
+  set.add("excess-precision", options.code.excessPrecision,
+          "--verify and code drop roundings of 16-bit products that only fp32 "
+          "nodes read");
   set.add("rtol", tolerance, "relative error that --verify allows");
   Flag &where =
       set.add("cache", cache, "where --verify keeps compiled code", "WHERE");
@@ -121,6 +124,22 @@ Error ConvertFlags::completeReports() {
   return Error::success();
 }
 
+/// Only code can drop roundings: a model's are what its nodes say.
+Error ConvertFlags::completeExcessPrecision() {
+  options.verification.excessPrecision = options.code.excessPrecision;
+  if (!options.code.excessPrecision)
+    return Error::success();
+  if (!options.verify && !isCode(options.emit))
+    return createStringError(
+        "--excess-precision needs --verify, or --emit=llvm, obj or lib: it "
+        "changes code, not models; mp-run has it as well");
+  if (options.conversion.emulate)
+    return createStringError(
+        "--excess-precision and --emulate exclude each other: --emulate "
+        "writes every rounding as a node");
+  return Error::success();
+}
+
 Error ConvertFlags::completeVerification() {
   options.verify = set.isGiven("verify");
   if (set.isGiven("rtol")) {
@@ -135,6 +154,8 @@ Error ConvertFlags::completeVerification() {
   if (set.isGiven("device") && !options.verify && !isCode(options.emit))
     return createStringError(
         "--device needs --verify, or --emit=llvm, obj or lib");
+  if (Error failed = completeExcessPrecision())
+    return failed;
   if (std::optional<std::string> misfit =
           findMisfit(options.code.fp32Products, options.code.device))
     return createStringError(*misfit);

@@ -68,6 +68,8 @@ void ModelFlags::addTo(FlagTable &flags) {
   flags.addChoice("fp32-products", "how a GPU multiplies fp32 by fp32",
                   getFP32ProductsWords(),
                   [this](size_t word) { fp32Products = FP32Products(word); });
+  flags.add("excess-precision", excessPrecision,
+            "drop roundings of 16-bit products that only fp32 nodes read");
   flags.add("in-place", inPlace, "write next states over their inputs");
   addPrecisionFlags(flags, bf16, fp16, precision,
                     "convert the model first, as mp-opt does");
@@ -117,6 +119,7 @@ CompileOptions ModelFlags::getOptions() const {
   options.target = target;
   options.device = device;
   options.fp32Products = fp32Products;
+  options.excessPrecision = excessPrecision;
   options.updateInPlace = inPlace;
   options.keepTimes = keepTimes;
   options.cache = codeCache.get();

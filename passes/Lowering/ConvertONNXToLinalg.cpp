@@ -50,6 +50,7 @@ void ConvertONNXToLinalg::runOnOperation() {
     }
     options.dims[name] = extent;
   }
+  options.excessPrecision = excessPrecision;
   if (failed(convertONNXToLinalg(getOperation(), options)))
     signalPassFailure();
 }

@@ -19,11 +19,19 @@ def ConvertONNXToLinalg : Pass<"convert-onnx-to-linalg", "::mlir::ModuleOp"> {
     them. Operators without a rule are decomposed or expanded first; if some are
     left, one error lists them all.
 
-    Example: test/Lowering/convert-onnx-to-linalg.mlir
+    With `excess-precision`, a 16-bit product is not rounded if all of its
+    readers cast it to fp32, directly or after movement, additions or scalings
+    (`mp-opt/Precision/Analysis/ExcessPrecision.h`). Remarks of category
+    `mp-precision` name the nodes.
+
+    Examples: test/Lowering/convert-onnx-to-linalg.mlir,
+    test/Lowering/convert-onnx-to-linalg-excess-precision.mlir
   }];
   let options = [
     ListOption<"dims", "dim", "std::string",
                "NAME=SIZE of symbolic dimensions">,
+    Option<"excessPrecision", "excess-precision", "bool", "false",
+           "drop roundings of products that only fp32 nodes read">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",

@@ -11,6 +11,7 @@
 #include "Lowering/Passes.h"
 #include "Pipelines/PassFailures.h"
 #include "Pipelines/Pipelines.h"
+#include "mp-opt/Codegen/CPU/Strategy.h"
 #include "mp-opt/Conversion/ONNXToLinalg.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
@@ -72,13 +73,16 @@ static LogicalResult stackSequences(ModuleOp module, TimingScope &timing) {
 
 static LogicalResult convertGraph(ModuleOp module,
                                   const CompileOptions &options,
-                                  TimingScope &timing) {
+                                  TimingScope &timing,
+                                  LoweringFigures &figures) {
   ONNXToLinalgOptions conversion;
+  conversion.excessPrecision = options.excessPrecision;
+  conversion.numWatched = options.numWatched;
   conversion.dims = options.dims;
   for (auto &entry : options.inputSizes)
     conversion.inputSizes[entry.getKey()] = entry.getValue();
   TimingScope step = timing.nest("ConvertONNXToLinalg");
-  return convertONNXToLinalg(module, conversion);
+  return convertONNXToLinalg(module, conversion, &figures.droppedRoundings);
 }
 
 static void buildLowering(PassManager &pm, const CompileOptions &options) {
@@ -103,8 +107,7 @@ static bool usesTF32(const CompileOptions &options) {
 
 /// Lowers the module by the passes that `build` adds.
 static LogicalResult lower(ModuleOp module, const CompileOptions &options,
-                           const CompileWatch &watch,
-                           std::optional<double> &flops,
+                           const CompileWatch &watch, LoweringFigures &figures,
                            function_ref<void(PassManager &)> build) {
   TimingScope timing = watch.time("Lowering");
   loadDialects(*module.getContext());
@@ -116,15 +119,18 @@ static LogicalResult lower(ModuleOp module, const CompileOptions &options,
     watch.progress->follow(pm);
   pm.enableTiming(timing);
   module->setAttr(mark::target, options.target->getAttr(module.getContext()));
+  if (options.excessPrecision)
+    module->setAttr(kernel::excessPrecisionName,
+                    UnitAttr::get(module.getContext()));
   if (usesTF32(options))
     module->setAttr(device::targetName,
                     device::TargetAttr::get(module.getContext(), "sm_80",
                                             device::FP32Products::TF32));
   if (failed(inlineFunctions(module, timing)) ||
       failed(stackSequences(module, timing)) ||
-      failed(convertGraph(module, options, timing)))
+      failed(convertGraph(module, options, timing, figures)))
     return failure();
-  flops = kernel::countFlops(module);
+  figures.flops = kernel::countFlops(module);
   PassFailures failures(pm);
   LogicalResult result = pm.run(module);
   if (failed(result))
@@ -134,8 +140,8 @@ static LogicalResult lower(ModuleOp module, const CompileOptions &options,
 
 LogicalResult lowerProgram(ModuleOp module, const CompileOptions &options,
                            const CompileWatch &watch,
-                           std::optional<double> &flops) {
-  return lower(module, options, watch, flops,
+                           LoweringFigures &figures) {
+  return lower(module, options, watch, figures,
                [&](PassManager &pm) { buildLowering(pm, options); });
 }
 
@@ -143,9 +149,9 @@ FailureOr<DevicePlan> planProgram(ModuleOp module,
                                   const CompileOptions &options) {
   GPULoweringOptions lowering;
   lowering.inPlace = options.updateInPlace;
-  std::optional<double> flops;
+  LoweringFigures figures;
   CompileWatch watch = {nullptr, options.timing};
-  if (failed(lower(module, options, watch, flops, [&](PassManager &pm) {
+  if (failed(lower(module, options, watch, figures, [&](PassManager &pm) {
         buildGPUFormation(pm, lowering.inPlace);
       })))
     return failure();
@@ -177,6 +183,8 @@ static std::string describeSettings(const CompileOptions &options) {
   list(options.inputSizes,
        [&](ArrayRef<int64_t> sizes) { llvm::interleave(sizes, os, "x"); });
   os << options.updateInPlace << options.keepPanels << "\n";
+  if (options.excessPrecision)
+    os << "excess precision " << options.numWatched << "\n";
   os << stringifyDevice(options.device);
   if (options.device == DeviceKind::CUDA)
     os << " " << options.ptx.chip << " " << options.ptx.version;
@@ -191,22 +199,32 @@ static std::string describeSettings(const CompileOptions &options) {
 
 namespace {
 
-/// Records the warnings of a compilation, and passes them on to other handlers.
-class WarningRecorder {
+/// Records the warnings and notes of a compilation, and passes them on to other
+/// handlers.
+class MessageRecorder {
 public:
-  WarningRecorder(MLIRContext *context, CompileProgress *progress)
+  struct Message {
+    Location location;
+    bool isNote;
+    std::string text;
+  };
+
+  MessageRecorder(MLIRContext *context, CompileProgress *progress)
       : handler(context, [this, progress](Diagnostic &diagnostic) {
           if (progress)
             progress->clear();
-          if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
-            warnings.emplace_back(diagnostic.getLocation(), diagnostic.str());
+          DiagnosticSeverity severity = diagnostic.getSeverity();
+          bool isNote = severity == DiagnosticSeverity::Note;
+          if (isNote || severity == DiagnosticSeverity::Warning)
+            messages.push_back(
+                {diagnostic.getLocation(), isNote, diagnostic.str()});
           return failure();
         }) {}
 
-  ArrayRef<std::pair<Location, std::string>> get() const { return warnings; }
+  ArrayRef<Message> get() const { return messages; }
 
 private:
-  std::vector<std::pair<Location, std::string>> warnings;
+  std::vector<Message> messages;
   ScopedDiagnosticHandler handler;
 };
 
@@ -219,7 +237,7 @@ public:
 
   /// Returns null if the cache has no code, or if it cannot be loaded.
   std::unique_ptr<Program> load(const CompileOptions &options);
-  void store(ProgramCode &code, const WarningRecorder &warnings);
+  void store(ProgramCode &code, const MessageRecorder &messages);
 
 private:
   CodeCache &cache;
@@ -234,7 +252,7 @@ std::unique_ptr<Program> KeptCode::load(const CompileOptions &options) {
   std::optional<ProgramCode> code = cache.find(key, content);
   if (!code)
     return nullptr;
-  std::vector<CompileWarning> warnings = std::move(code->warnings);
+  std::vector<CompileMessage> messages = std::move(code->messages);
   auto program = Program::load(std::move(*code), options.updateInPlace,
                                options.deviceNumber);
   if (!program) {
@@ -242,16 +260,20 @@ std::unique_ptr<Program> KeptCode::load(const CompileOptions &options) {
     cache.remove(key);
     return nullptr;
   }
-  // Repeat the warnings of the first compilation.
-  for (const CompileWarning &warning : warnings)
-    emitWarning(content.getLocation(warning.op)) << warning.text;
+  // Repeat the messages of the first compilation.
+  for (const CompileMessage &message : messages)
+    module.getContext()->getDiagEngine().emit(
+        content.getLocation(message.op),
+        message.isNote ? DiagnosticSeverity::Note : DiagnosticSeverity::Warning)
+        << message.text;
   (*program)->getFigures().isFromCache = true;
   return std::move(*program);
 }
 
-void KeptCode::store(ProgramCode &code, const WarningRecorder &warnings) {
-  for (const auto &[location, text] : warnings.get())
-    code.warnings.push_back({content.getNumber(location).value_or(0), text});
+void KeptCode::store(ProgramCode &code, const MessageRecorder &messages) {
+  for (const MessageRecorder::Message &message : messages.get())
+    code.messages.push_back({content.getNumber(message.location).value_or(0),
+                             message.isNote, message.text});
   cache.store(key, code, module, content);
 }
 
@@ -273,16 +295,17 @@ compile(ModuleOp module, const CompileOptions &options, KeptCode *kept) {
   if (!options.title.empty())
     progress.emplace(options.title + " for " + describeProcessor(options));
   CompileWatch watch = {progress ? &*progress : nullptr, options.timing};
-  WarningRecorder warnings(module.getContext(), watch.progress);
-  std::optional<double> flops;
-  if (failed(lowerProgram(module, options, watch, flops)))
+  MessageRecorder messages(module.getContext(), watch.progress);
+  LoweringFigures figures;
+  if (failed(lowerProgram(module, options, watch, figures)))
     return nullptr;
   FailureOr<ProgramCode> code = generateCode(module, options, watch);
   if (failed(code))
     return nullptr;
-  code->flops = flops;
+  code->flops = figures.flops;
+  code->droppedRoundings = std::move(figures.droppedRoundings);
   if (kept)
-    kept->store(*code, warnings);
+    kept->store(*code, messages);
   TimingScope timing = watch.time("Linking");
   auto program = Program::load(std::move(*code), options.updateInPlace,
                                options.deviceNumber);

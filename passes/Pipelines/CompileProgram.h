@@ -14,13 +14,20 @@
 
 namespace mp {
 
-/// Lowers the main graph of `module` to LLVM's dialect, in place, and counts
-/// its arithmetic. Fails after a diagnostic; one diagnostic names all operators
-/// that have no lowering. `options.target` must be set.
+/// Facts about a lowered graph.
+struct LoweringFigures {
+  /// Floating-point operations; absent if sizes are unknown.
+  std::optional<double> flops;
+  std::vector<DroppedRounding> droppedRoundings;
+};
+
+/// Lowers the main graph of `module` to LLVM's dialect, in place, and sets the
+/// figures. Fails after a diagnostic; one diagnostic names all operators that
+/// have no lowering. `options.target` must be set.
 mlir::LogicalResult lowerProgram(mlir::ModuleOp module,
                                  const CompileOptions &options,
                                  const CompileWatch &watch,
-                                 std::optional<double> &flops);
+                                 LoweringFigures &figures);
 
 /// Plans what a device would do in a call of the main graph of `module`, which
 /// is consumed: a plan without code of kernels. `options.target` must be set.

@@ -238,6 +238,20 @@ def test_in_place_leaves_arguments_alone():
     assert program(s, s).tolist() == [2, 2] and s.tolist() == [1, 1]
 
 
+def test_excess_precision():
+    model = parse(
+        '<ir_version: 10, opset_import: ["": 21]>\n'
+        "g (bfloat16[1,2] x, bfloat16[2,1] w) => (float[1,1] y) {"
+        " p = MatMul(x, w) y = Cast<to = 1>(p) }"
+    )
+    # 1 + 2^-10 takes more digits than bf16 has.
+    x = numpy.array([[1, 2**-5]], "float32")
+    w = numpy.array([[1], [2**-5]], "float32")
+    assert mp_opt.compile(model)(x, w).tolist() == [[1]]
+    program = mp_opt.compile(model, excess_precision=True)
+    assert program(x, w).tolist() == [[1 + 2**-10]]
+
+
 def test_precision_and_sizes():
     program = mp_opt.compile(CLASSIFIER, precision="bf16", dim={"batch": 4})
     assert program.inputs[0].shape == (4, 4)

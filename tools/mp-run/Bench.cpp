@@ -53,8 +53,9 @@ arithmetic, bytes, and the process's peak memory.
                         With --dry-run, times are lower bounds for the GPU.
 
   --dim=NAME=SIZE,... --threads=N --device=NAME --fp32-products=tf32
-  --kernels=FORM --in-place --mixed-bf16 --mixed-fp16 --schemas=FILE
-  --external-data-root=DIR --model-check=strict --cache=WHERE --mlir-timing
+  --kernels=FORM --excess-precision --in-place --mixed-bf16 --mixed-fp16
+  --schemas=FILE --external-data-root=DIR --model-check=strict --cache=WHERE
+  --mlir-timing
                         as for mp-run run
 )";
 

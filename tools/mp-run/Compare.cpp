@@ -41,8 +41,8 @@ same in the reference. If nothing could be compared, the exit code is 3.
   --json                print as JSON
 
   --dim=NAME=SIZE,... --threads=N --device=NAME --fp32-products=tf32
-  --kernels=FORM --schemas=FILE --external-data-root=DIR --model-check=strict
-  --cache=WHERE --mlir-timing
+  --kernels=FORM --excess-precision --schemas=FILE --external-data-root=DIR
+  --model-check=strict --cache=WHERE --mlir-timing
                         as for mp-run run; the reference runs on the processor
 )";
 

@@ -40,8 +40,9 @@ another, replaces the measurement: its 'seconds' and 'buckets' are used again.
   --json                print as JSON
 
   --dim=NAME=SIZE,... --threads=N --device=NAME --fp32-products=tf32
-  --kernels=FORM --in-place --mixed-bf16 --mixed-fp16 --schemas=FILE
-  --external-data-root=DIR --model-check=strict --cache=WHERE --mlir-timing
+  --kernels=FORM --excess-precision --in-place --mixed-bf16 --mixed-fp16
+  --schemas=FILE --external-data-root=DIR --model-check=strict --cache=WHERE
+  --mlir-timing
                         as for mp-run run
 
 Exit codes: 0 done; 1 a file cannot be used, or the step reduces nothing; 2

@@ -58,6 +58,8 @@ Inputs with defaults may be left out.
                         ieee, exactly); for cuda and emulated
   --kernels=FORM        16-bit products: auto, widen, dot or amx; direct: like
                         auto, but convolutions without Winograd's transforms
+  --excess-precision    do not round 16-bit products that only casts to fp32
+                        read; a note lists them (default: as the model says)
   --in-place            outputs that are states overwrite their inputs
   --schemas=FILE, --external-data-root=DIR    as for mp-opt
   --model-check=strict  refuse models that break ONNX's rules without harm, too

@@ -62,8 +62,9 @@ and writes the trained parameters and other states to -o and to checkpoints.
   --collectives=NAME    GPUs reduce by nccl, or by mpi through the host (auto)
 
   --dim=NAME=SIZE,... --threads=N --device=NAME --fp32-products=tf32
-  --kernels=FORM --mixed-bf16 --mixed-fp16 --schemas=FILE --model-check=strict
-  --external-data-root=DIR --cache=WHERE --mlir-timing     as for mp-run run
+  --kernels=FORM --excess-precision --mixed-bf16 --mixed-fp16 --schemas=FILE
+  --model-check=strict --external-data-root=DIR --cache=WHERE --mlir-timing
+                        as for mp-run run
 
 Ctrl-C, SIGTERM or SIGHUP ends the run after its step, with -o and a checkpoint
 (in $TMPDIR if need be). A run that diverges or changes no parameter has no -o.

@@ -16,6 +16,7 @@
 #define MPOPT_CONVERSION_ONNXTOLINALG_H
 
 #include "mp-opt/Dialect/MP/AttributeNames.h"
+#include "mp-opt/Precision/Analysis/ExcessPrecision.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallVector.h"
@@ -28,12 +29,20 @@ struct ONNXToLinalgOptions {
   llvm::StringMap<int64_t> dims;
   /// Sizes of inputs, by name; where given, they count instead of `dims`.
   llvm::StringMap<llvm::SmallVector<int64_t>> inputSizes;
+  /// Roundings of products that only fp32 nodes read are dropped
+  /// (ExcessPrecision.h). The last `numWatched` outputs are not readers; they
+  /// are fp32 if their values are not rounded.
+  bool excessPrecision = false;
+  unsigned numWatched = 0;
 };
 
 /// Replaces the main graph of `module`. Fails with one error that lists all
-/// nodes without a lowering, or an error at the node.
-mlir::LogicalResult convertONNXToLinalg(mlir::ModuleOp module,
-                                        const ONNXToLinalgOptions &options);
+/// nodes without a lowering, or an error at the node. With `excessPrecision`,
+/// there are a remark of category `mp-precision` at each node whose rounding is
+/// dropped and a note that lists them; `dropped`, if not null, receives them.
+mlir::LogicalResult
+convertONNXToLinalg(mlir::ModuleOp module, const ONNXToLinalgOptions &options,
+                    std::vector<DroppedRounding> *dropped = nullptr);
 
 } // namespace mp
 

@@ -50,6 +50,12 @@ struct CompileOptions {
   PTXTarget ptx;
   /// Only for devices; the processor always uses IEEE.
   FP32Products fp32Products = FP32Products::IEEE;
+  /// Drops roundings of 16-bit products that only fp32 nodes read
+  /// (ExcessPrecision.h). Otherwise results are those of the graph.
+  bool excessPrecision = false;
+  /// The number of last outputs that were only added to look at values. They do
+  /// not count as readers that need the rounded value.
+  unsigned numWatched = 0;
   /// Only for devices: keeps reductions over ranks (mp_set_collectives).
   /// Otherwise they are removed, and the step is that of a single rank.
   bool keepReductions = false;
@@ -87,6 +93,8 @@ struct CompileFigures {
   /// Floating-point operations; a multiply-add of products and convolutions
   /// counts as two. Absent if sizes are unknown.
   std::optional<double> flops;
+  /// With `excessPrecision`: in the order of the nodes.
+  std::vector<DroppedRounding> droppedRoundings;
 };
 
 class Program {

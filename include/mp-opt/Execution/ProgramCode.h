@@ -17,6 +17,7 @@
 #include "mp-opt/Execution/DevicePlan.h"
 #include "mp-opt/Execution/ModelContent.h"
 #include "mp-opt/Execution/ModelInterface.h"
+#include "mp-opt/Precision/Analysis/ExcessPrecision.h"
 
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -27,10 +28,11 @@
 
 namespace mp {
 
-/// A warning that lowering has given.
-struct CompileWarning {
+/// A warning or note that lowering has given.
+struct CompileMessage {
   /// The number of the op's location in ModelContent.
   uint32_t op = 0;
+  bool isNote = false;
   std::string text;
 };
 
@@ -53,7 +55,9 @@ struct ProgramCode {
   /// Floating-point operations; a multiply-add of products and convolutions
   /// counts as two. Absent if sizes are unknown.
   std::optional<double> flops;
-  std::vector<CompileWarning> warnings;
+  /// With excess precision: in the order of the nodes.
+  std::vector<DroppedRounding> droppedRoundings;
+  std::vector<CompileMessage> messages;
   /// Only with `keepTimes`; never serialized.
   std::vector<KernelWork> kernels;
 };

@@ -41,6 +41,7 @@ private:
   llvm::Error completeConversion();
   llvm::Error completeOutput();
   llvm::Error completeReports();
+  llvm::Error completeExcessPrecision();
   llvm::Error completeVerification();
   llvm::Error completeCode();
 

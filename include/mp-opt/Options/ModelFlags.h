@@ -32,6 +32,7 @@ struct ModelFlags {
   /// (--dry-run).
   std::optional<std::string> deviceModel;
   FP32Products fp32Products = FP32Products::IEEE;
+  bool excessPrecision = false;
   bool isEstimated = false;
   /// Records the times of kernels for --profile.
   bool keepTimes = false;

@@ -150,15 +150,16 @@ llvm::Error CodeWriter::lower(ModuleOp module) {
   compile.updateInPlace = options.inPlace;
   compile.device = options.device;
   compile.fp32Products = options.fp32Products;
+  compile.excessPrecision = options.excessPrecision;
   if (llvm::Error failed = parseDimensions(options.dims, compile.dims))
     return failed;
   llvm::Expected<Target> target = getTarget(*machine, options);
   if (!target)
     return target.takeError();
   compile.target = *target;
-  std::optional<double> flops;
+  LoweringFigures figures;
   // The error is already reported.
-  if (failed(lowerProgram(module, compile, watch, flops)))
+  if (failed(lowerProgram(module, compile, watch, figures)))
     return makeError({ErrorKind::NotSupported, "", /*isReported=*/true});
   FailureOr<ModelInterface> read = readInterface(module);
   if (failed(read))

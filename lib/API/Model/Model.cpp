@@ -350,8 +350,8 @@ llvm::Expected<MemoryFigures> Model::planMemory(const CompileOptions &given) {
   llvm::Expected<CompileOptions> own = complete(given);
   if (!own)
     return own.takeError();
-  std::optional<double> flops;
-  if (succeeded(lowerProgram(*module, *own, {nullptr, own->timing}, flops))) {
+  LoweringFigures lowered;
+  if (succeeded(lowerProgram(*module, *own, {nullptr, own->timing}, lowered))) {
     auto figures = getMemoryFigures(*module, own->device, own->updateInPlace);
     if (succeeded(figures))
       return *figures;

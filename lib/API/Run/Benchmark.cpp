@@ -134,6 +134,8 @@ void Measurement::print(raw_ostream &os) const {
   row("bytes of constants", Twine(compiled.constantBytes));
   row("bytes of activations", Twine(compiled.arenaBytes));
   row("bytes of code", Twine(compiled.codeBytes));
+  if (!compiled.droppedRoundings.empty())
+    row("dropped roundings", Twine(compiled.droppedRoundings.size()));
   row("peak memory", formatShort(double(peakBytes) / (1 << 20)) + " MiB");
   row(compiled.isFromCache ? "from cache in" : "compiled in",
       formatTime(compiled.seconds));
@@ -156,6 +158,14 @@ void Measurement::printJSON(raw_ostream &os, unsigned indent) const {
     json.attribute("constant_bytes", compiled.constantBytes);
     json.attribute("arena_bytes", compiled.arenaBytes);
     json.attribute("code_bytes", compiled.codeBytes);
+    json.attributeArray("dropped_roundings", [&] {
+      for (const DroppedRounding &rounding : compiled.droppedRoundings)
+        json.object([&] {
+          json.attribute("value", rounding.value);
+          json.attribute("node", rounding.node);
+          json.attribute("precision", rounding.precision);
+        });
+    });
     json.attribute("peak_bytes", peakBytes);
     json.attribute("compile_seconds", compiled.seconds);
     json.attribute("from_cache", compiled.isFromCache);

@@ -65,7 +65,7 @@ std::vector<InnerValue> getInnerValues(ModuleOp module) {
   return values;
 }
 
-void exposeValues(ModuleOp module, const llvm::StringSet<> &names) {
+unsigned exposeValues(ModuleOp module, const llvm::StringSet<> &names) {
   GraphOp graph = getMainGraph(module);
   GraphEditor editor(graph);
   llvm::StringSet<> known;
@@ -78,6 +78,7 @@ void exposeValues(ModuleOp module, const llvm::StringSet<> &names) {
           isNode(&op) && names.contains(name) && known.insert(name).second)
         added.push_back(result);
   editor.addOutputs(added);
+  return added.size();
 }
 
 std::string NodeError::describe() const {

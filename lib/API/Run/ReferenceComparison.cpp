@@ -142,6 +142,7 @@ Expected<Session> ReferenceComparison::open(std::unique_ptr<Model> model,
                                             DeviceKind device) {
   SessionOptions own{options.compile, options.binding};
   own.compile.device = device;
+  own.compile.numWatched = numWatched;
   own.compile.keepPanels = false;
   ++numOpened;
   // Otherwise print one line for all programs.
@@ -211,12 +212,11 @@ Error ReferenceComparison::prepareAll() {
 }
 
 /// Values that are asked for become outputs.
-void ReferenceComparison::expose(Model &model,
-                                 const ComparedModel &compared) const {
+void ReferenceComparison::expose(Model &model, const ComparedModel &compared) {
   StringSet<> names = exposed;
   for (const DiscreteValue &value : compared.discretes)
     names.insert(value.name);
-  exposeValues(model.getModule(), names);
+  numWatched = exposeValues(model.getModule(), names);
 }
 
 static StringMap<Tensor> mapByName(ArrayRef<NamedTensor> tensors) {
@@ -287,7 +287,7 @@ Error ReferenceComparison::runWide() {
   StringSet<> computed = exposed;
   for (const auto &entry : discretes)
     computed.erase(entry.getKey());
-  exposeValues(model->getModule(), computed);
+  numWatched = exposeValues(model->getModule(), computed);
   auto session = open(std::move(model), data, DeviceKind::CPU);
   if (!session)
     return addContext(reference.title, session.takeError());

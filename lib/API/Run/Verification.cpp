@@ -221,6 +221,7 @@ llvm::Expected<Verdict> verifyResult(ModuleOp input, ModuleOp result,
   CodeCache cache(options.cache, options.title);
   comparing.compile.device = options.device;
   comparing.compile.fp32Products = options.fp32Products;
+  comparing.compile.excessPrecision = options.excessPrecision;
   comparing.compile.cache = &cache;
   comparing.compile.title = options.title;
   comparing.compile.timing = &timing;

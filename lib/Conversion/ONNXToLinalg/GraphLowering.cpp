@@ -274,6 +274,12 @@ const ShapeValue *GraphLowering::getKnown(Value value) const {
       .first->second.get();
 }
 
+Type GraphLowering::getElement(Value value) const {
+  if (excess.values.contains(value))
+    return Float32Type::get(value.getContext());
+  return getTensorElementType(value.getType());
+}
+
 TensorValue GraphLowering::get(Value value) {
   if (auto found = tensors.find(value); found != tensors.end())
     return found->second;

@@ -10,6 +10,8 @@
 
 #include "NodeLowering.h"
 
+#include "mp-opt/Precision/Analysis/ExcessPrecision.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -17,8 +19,10 @@ namespace mp {
 
 class GraphLowering {
 public:
-  GraphLowering(Emitter &emitter, mlir::func::FuncOp function)
-      : e(emitter), function(function) {}
+  /// The values of `excess` are fp32 in the code.
+  GraphLowering(Emitter &emitter, mlir::func::FuncOp function,
+                const ExcessPrecision &excess)
+      : e(emitter), excess(excess), function(function) {}
 
   /// Emits the block's nodes; returns the yielded values.
   mlir::FailureOr<llvm::SmallVector<TensorValue>>
@@ -41,6 +45,10 @@ public:
   /// again changes the meaning of its values.
   LoweredValue read(mlir::Value value);
   void bind(mlir::Value value, const LoweredValue &same);
+
+  /// The element type of a value in the code: ONNX's, or fp32 if it is not
+  /// rounded. Null if it is not a tensor.
+  mlir::Type getElement(mlir::Value value) const;
 
   /// Null if the value is not a tensor of numbers, or was not emitted.
   TensorValue get(mlir::Value value);
@@ -79,6 +87,7 @@ private:
   TensorValue materialize(mlir::Attribute elements);
 
   Emitter &e;
+  const ExcessPrecision &excess;
   mlir::func::FuncOp function;
   llvm::SmallVector<mlir::DictionaryAttr> constantAttrs;
   llvm::DenseMap<mlir::Value, TensorValue> tensors;

@@ -24,12 +24,11 @@ SmallVector<TensorValue> NodeLowering::operands() {
 }
 
 Type NodeLowering::inElement(unsigned index) const {
-  return has(index) ? getTensorElementType(node->getOperand(index).getType())
-                    : Type();
+  return has(index) ? graph.getElement(node->getOperand(index)) : Type();
 }
 
 Type NodeLowering::outElement(unsigned index) const {
-  return getTensorElementType(node->getResult(index).getType());
+  return graph.getElement(node->getResult(index));
 }
 
 const ShapeValue *NodeLowering::getKnown(unsigned index) const {

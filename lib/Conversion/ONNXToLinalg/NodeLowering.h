@@ -62,7 +62,8 @@ public:
   TensorValue in(unsigned index);
   /// All operands.
   llvm::SmallVector<TensorValue> operands();
-  /// ONNX's element type of an operand; null if it is absent.
+  /// ONNX's element type of an operand, or fp32 if its rounding is dropped;
+  /// null if it is absent.
   mlir::Type inElement(unsigned index) const;
   mlir::Type outElement(unsigned index = 0) const;
   bool wants(unsigned result = 0) const {

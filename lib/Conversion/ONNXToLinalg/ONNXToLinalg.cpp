@@ -15,6 +15,7 @@
 #include "mp-opt/Graph/FunctionBodies.h"
 #include "mp-opt/Graph/SizeNames.h"
 
+#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -102,8 +103,9 @@ namespace {
 class ModelLowering {
 public:
   ModelLowering(ModuleOp module, GraphOp graph,
-                const ONNXToLinalgOptions &options)
-      : module(module), graph(graph), options(options),
+                const ONNXToLinalgOptions &options,
+                const ExcessPrecision &excess)
+      : module(module), graph(graph), options(options), excess(excess),
         builder(module.getContext()),
         emitter(builder, graph.getLoc(), getNumbers(module)) {}
 
@@ -123,6 +125,7 @@ private:
   ModuleOp module;
   GraphOp graph;
   const ONNXToLinalgOptions &options;
+  const ExcessPrecision &excess;
   OpBuilder builder;
   Emitter emitter;
   func::FuncOp function;
@@ -324,7 +327,7 @@ void ModelLowering::describeUpdates(const GraphLowering &lowering) {
 LogicalResult ModelLowering::run() {
   if (failed(createFunction()))
     return failure();
-  GraphLowering lowering(emitter, function);
+  GraphLowering lowering(emitter, function, excess);
   bindInputs(lowering);
   auto results = lowering.lowerBlock(graph.getBody().front());
   if (failed(results))
@@ -349,13 +352,63 @@ LogicalResult ModelLowering::run() {
   return success();
 }
 
+/// Emits a remark at each node whose rounding is dropped.
+static void emitExcessRemarks(const ExcessPrecision &excess,
+                              ArrayRef<DroppedRounding> dropped) {
+  using remark::detail::Remark;
+  auto options =
+      remark::RemarkOpts::name("excess-precision").category("mp-precision");
+  for (auto [value, texts] : llvm::zip_equal(excess.roundings, dropped))
+    if (auto remark = remark::passed(value.getLoc(), options))
+      remark << Remark::Arg("Value", texts.value)
+             << Remark::Arg("Node", texts.node)
+             << Remark::Arg("From", texts.precision)
+             << Remark::Arg("To", "f32");
+}
+
+/// Emits a note that lists the dropped roundings. Graphs without 16-bit
+/// products need none.
+static void noteExcess(GraphOp graph, const ExcessPrecision &excess,
+                       ArrayRef<DroppedRounding> dropped) {
+  if (excess.numProducts == 0)
+    return;
+  std::string text = "excess precision: ";
+  if (dropped.empty())
+    text += "no rounding is dropped, since 16-bit nodes or outputs read " +
+            std::string(excess.numProducts == 1 ? "the" : "each") +
+            " 16-bit product";
+  else
+    text += listDroppedRoundings(dropped);
+  graph.getContext()->getDiagEngine().emit(graph.getLoc(),
+                                           DiagnosticSeverity::Note)
+      << text;
+}
+
+/// The values that are not rounded in code; none unless that is asked for.
+static ExcessPrecision decideExcess(GraphOp graph,
+                                    const ONNXToLinalgOptions &options,
+                                    std::vector<DroppedRounding> *dropped) {
+  if (!options.excessPrecision)
+    return {};
+  ExcessPrecision excess = ExcessPrecision::find(graph, options.numWatched);
+  std::vector<DroppedRounding> texts = excess.describeRoundings();
+  emitExcessRemarks(excess, texts);
+  noteExcess(graph, excess, texts);
+  if (dropped)
+    *dropped = std::move(texts);
+  return excess;
+}
+
 LogicalResult convertONNXToLinalg(ModuleOp module,
-                                  const ONNXToLinalgOptions &options) {
+                                  const ONNXToLinalgOptions &options,
+                                  std::vector<DroppedRounding> *dropped) {
   GraphOp graph = getMainGraph(module);
   if (!graph)
     return module.emitError("the module has no main graph to compile");
-  if (failed(expandNodes(module, graph)) ||
-      failed(ModelLowering(module, graph, options).run()))
+  if (failed(expandNodes(module, graph)))
+    return failure();
+  ExcessPrecision excess = decideExcess(graph, options, dropped);
+  if (failed(ModelLowering(module, graph, options, excess).run()))
     return failure();
   for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
     if (isa<GraphOp, FunctionOp, TrainingOp>(op))

@@ -26,6 +26,8 @@ struct CodeOptions {
   DeviceKind device = DeviceKind::CPU;
   std::vector<PTXTarget> gpus;
   FP32Products fp32Products = FP32Products::IEEE;
+  /// As for CompileOptions.
+  bool excessPrecision = false;
   /// The kernels for products of 16-bit factors.
   KernelChoice kernels;
   /// Next states are written over their inputs.

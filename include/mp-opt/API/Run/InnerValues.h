@@ -34,8 +34,9 @@ struct InnerValue {
 
 std::vector<InnerValue> getInnerValues(mlir::ModuleOp module);
 
-/// Makes the values with these names outputs, after the existing ones.
-void exposeValues(mlir::ModuleOp module, const llvm::StringSet<> &names);
+/// Makes the values with these names outputs, after the existing ones. Returns
+/// the number of added outputs.
+unsigned exposeValues(mlir::ModuleOp module, const llvm::StringSet<> &names);
 
 /// The error that a node adds to the errors of its operands. Errors are root
 /// mean squares relative to that of the value.

@@ -106,7 +106,7 @@ private:
   llvm::Error readInputs();
   llvm::Error prepare(ComparedModel &compared);
   llvm::Error prepareAll();
-  void expose(Model &model, const ComparedModel &compared) const;
+  void expose(Model &model, const ComparedModel &compared);
   llvm::Expected<Session> open(std::unique_ptr<Model> model,
                                const DataSet &from, DeviceKind device);
   llvm::Error runOwn();
@@ -134,6 +134,8 @@ private:
   std::vector<ComparedModel> models;
   /// Outputs of the models, without those that are exposed.
   size_t numOutputs = 0;
+  /// The number of outputs exposed in the last model.
+  unsigned numWatched = 0;
   /// The names of the values that are outputs of all programs.
   llvm::StringSet<> exposed;
   /// Outputs that do not depend on any data.

@@ -37,6 +37,8 @@ struct VerificationOptions {
   /// processor.
   DeviceKind device = DeviceKind::CPU;
   FP32Products fp32Products = FP32Products::IEEE;
+  /// As for CompileOptions, for the result.
+  bool excessPrecision = false;
   /// The cache of compiled code.
   CodeCacheOptions cache;
   /// The name of the compiling program in progress messages.

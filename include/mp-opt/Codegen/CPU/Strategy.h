@@ -13,6 +13,13 @@
 
 namespace mp::kernel {
 
+/// On the module (unit): results in fp32 of 16-bit factors stand for values
+/// that the model rounds to 16 bit. The errors of all transforms are small next
+/// to those of the factors, so that these results may be transformed like
+/// 16-bit ones.
+inline constexpr llvm::StringLiteral excessPrecisionName =
+    "kernel.excess_precision";
+
 /// Chooses the strategy of a contraction on memrefs for a processor. `numbers`
 /// are the target's, or those of a test.
 ConfigAttr selectStrategy(ContractOp op, const Target &target,

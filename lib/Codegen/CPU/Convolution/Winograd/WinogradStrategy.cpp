@@ -7,6 +7,8 @@
 
 #include "WinogradStrategy.h"
 
+#include "mp-opt/Codegen/CPU/Strategy.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -53,8 +55,11 @@ static bool isRoundedToNarrow(ContractOp op) {
 }
 
 bool isNarrow(ContractOp op, const ContractShape &shape) {
-  return isNarrow(shape.factors[0]) && isNarrow(shape.factors[1]) &&
-         isRoundedToNarrow(op);
+  if (!isNarrow(shape.factors[0]) || !isNarrow(shape.factors[1]))
+    return false;
+  auto module = op->getParentOfType<ModuleOp>();
+  return isRoundedToNarrow(op) ||
+         (module && module->hasAttr(excessPrecisionName));
 }
 
 int64_t getNumRuns(const ContractShape &shape, const ImageWindows &windows,

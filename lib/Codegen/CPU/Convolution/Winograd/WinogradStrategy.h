@@ -35,7 +35,8 @@ struct ImageWindows {
 std::optional<ImageWindows> findWindows(const ContractShape &shape,
                                         bool sumsPixels);
 
-/// True if errors of F(4 x 4) are lost in rounding: all values have 16 bits.
+/// True if errors of F(4 x 4) are lost in rounding: factors have 16 bits, and
+/// so have results, unless their rounding was dropped.
 bool isNarrow(ContractOp op, const ContractShape &shape);
 
 /// The most pieces of an image's rows that make a vector of tiles; more than
