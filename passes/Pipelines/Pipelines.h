@@ -98,9 +98,12 @@ using AddPassesFn = llvm::function_ref<void(mlir::OpPassManager &)>;
 /// assign, check strictness, insert casts, simplify, convert weights, verify,
 /// merge functions. `addReports` adds the passes that need marks: all else is
 /// done at that point, except that functions are still separate for each call.
+/// `addObservation` adds passes that mark ranges of values in data
+/// (mp-annotate-observed-ranges), after all other analyses.
 void buildMixedPrecisionPipeline(mlir::OpPassManager &pm,
                                  const MixedPrecisionOptions &options,
-                                 AddPassesFn addReports = {});
+                                 AddPassesFn addReports = {},
+                                 AddPassesFn addObservation = {});
 
 /// Makes a training step of a forward model: loss, backward pass, optimizer.
 /// Without a loss, the model's training_info is used. Precision is decided

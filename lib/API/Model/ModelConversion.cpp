@@ -105,17 +105,56 @@ llvm::Error printPolicy(
 // Passes
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// Calls a function for the model. The function may compile copies of it.
+class ObservePass : public PassWrapper<ObservePass, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ObservePass)
+
+  ObservePass(StringRef name, std::function<llvm::Error(ModuleOp)> observe)
+      : name(name), observe(std::move(observe)) {}
+
+  StringRef getName() const override { return name; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registerLoweringDialects(registry);
+  }
+  void runOnOperation() override {
+    llvm::Error failed = observe(getOperation());
+    if (!failed)
+      return;
+    ErrorDetails details = takeDetails(std::move(failed));
+    if (!details.isReported)
+      getOperation().emitError() << details.text;
+    signalPassFailure();
+  }
+
+private:
+  StringRef name;
+  std::function<llvm::Error(ModuleOp)> observe;
+};
+} // namespace
+
+static void addObserver(OpPassManager &pm, StringRef name,
+                        std::function<llvm::Error(ModuleOp)> observe) {
+  if (observe)
+    pm.addPass(std::make_unique<ObservePass>(name, std::move(observe)));
+}
+
 static void buildMixedPrecision(OpPassManager &pm,
                                 const MixedPrecisionRequest &request,
                                 StringRef lossScale, bool distribute,
-                                AddPassesFn addReports) {
+                                AddPassesFn addReports,
+                                const RangeObserver &ranges) {
   MixedPrecisionOptions options;
   options.distribute = distribute;
   options.setRequest(request);
   // Reports read the marks of the passes and remove them.
   options.keepMarks = bool(addReports);
   options.lossScale = lossScale.str();
-  buildMixedPrecisionPipeline(pm, options, addReports);
+  buildMixedPrecisionPipeline(
+      pm, options, addReports, [&](OpPassManager &inner) {
+        addObserver(inner, "ObserveRanges", ranges.observe);
+      });
 }
 
 static void addDimensionCheck(OpPassManager &pm, ArrayRef<std::string> dims) {
@@ -129,6 +168,12 @@ static void addDimensionCheck(OpPassManager &pm, ArrayRef<std::string> dims) {
 static void buildConversion(OpPassManager &pm, const ConversionOptions &options,
                             Reports *reports) {
   bool isReported = reports && reports->isWanted();
+  if (options.mixed && options.ranges.start)
+    addObserver(pm, "StartRanges",
+                [start = options.ranges.start](ModuleOp module) {
+                  start(module);
+                  return llvm::Error::success();
+                });
   if (options.training) {
     buildTrainingPipeline(pm, *options.training);
     if (reports)
@@ -143,7 +188,8 @@ static void buildConversion(OpPassManager &pm, const ConversionOptions &options,
   bool distribute = options.training && options.training->distribute;
   if (options.mixed)
     buildMixedPrecision(pm, *options.mixed, lossScale, distribute,
-                        isReported ? AddPassesFn(addReports) : AddPassesFn());
+                        isReported ? AddPassesFn(addReports) : AddPassesFn(),
+                        options.ranges);
   else if (options.training)
     pm.addPass(createInjectLossScaling(
         {(lossScale == "auto" ? "none" : lossScale).str()}));

@@ -30,6 +30,20 @@ inline constexpr llvm::StringLiteral precision = "mp.precision";
 inline constexpr llvm::StringLiteral hazard = "mp.hazard";
 inline constexpr llvm::StringLiteral composite = "mp.composite";
 inline constexpr llvm::StringLiteral shapeArithmetic = "mp.shape_arithmetic";
+/// On a node with a hazard: the hazard is a possibility, which data can rule
+/// out (unit). On a node without: the reason why data have (HazardAttr).
+inline constexpr llvm::StringLiteral cautious = "mp.cautious";
+inline constexpr llvm::StringLiteral harmless = "mp.harmless";
+/// Statistics of values in data (array<f64>, Precision/Data/RangeMarks.h): on a
+/// node those of its results; on a graph those of its inputs, by name
+/// (dictionary).
+inline constexpr llvm::StringLiteral observed = "mp.observed";
+inline constexpr llvm::StringLiteral observedInputs = "mp.observed_inputs";
+/// On a graph: least and greatest elements of inputs, by name (dictionary of
+/// array<f64>).
+inline constexpr llvm::StringLiteral inputRanges = "mp.input_ranges";
+/// On a node: its number, as long as a copy of the model is measured (i64).
+inline constexpr llvm::StringLiteral place = "mp.place";
 /// On a product that stays 16 bit because of its cost: HazardAttr, the reason
 /// that would keep it fp32.
 inline constexpr llvm::StringLiteral costly = "mp.costly";
