@@ -74,7 +74,10 @@ FailureOr<NamedAttribute> SetInputRanges::parse(StringRef text, GraphOp graph) {
 void SetInputRanges::runOnOperation() {
   GraphOp graph = getMainGraph(getOperation());
   NamedAttrList stated;
-  for (const std::string &text : ranges) {
+  for (StringRef text : ranges) {
+    // Braces protect commas in pipelines that are printed.
+    if (text.starts_with("{") && text.ends_with("}"))
+      text = text.drop_front().drop_back();
     FailureOr<NamedAttribute> entry = parse(text, graph);
     if (failed(entry))
       return signalPassFailure();

@@ -13,6 +13,7 @@
 #include "mp-opt/API/Run/RangeStatistics.h"
 
 #include "mp-opt/Dialect/MP/Attributes.h"
+#include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/NodeBuilder.h"
@@ -182,7 +183,6 @@ void StatisticsBuilder::setOutput() {
                  ArrayAttr::get(yield->getContext(),
                                 described.getValue().drop_front(others)));
   yield->setOperands({output});
-  builder.eraseUnused(editor.getBlock());
 }
 
 void StatisticsBuilder::run(ArrayRef<SmallVector<std::string>> keys) {
@@ -242,6 +242,13 @@ static void removeNumbers(ModuleOp module) {
   });
 }
 
+/// Erases the backward pass and the update, which no statistic needs.
+static void eraseUnusedOps(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (op.use_empty() && (isNode(&op) || isa<MPDialect>(op.getDialect())))
+      op.erase();
+}
+
 llvm::Expected<std::unique_ptr<RangeStatistics>>
 RangeStatistics::create(ModuleOp module, StringRef name,
                         const CompileOptions &given) {
@@ -250,7 +257,6 @@ RangeStatistics::create(ModuleOp module, StringRef name,
   made->model = Model::copy(module, name);
   removeNumbers(module);
   if (llvm::Error failed = made->model->runPasses([](PassManager &manager) {
-        buildTrainingExport(manager);
         manager.addPass(createInlineFunctions());
         RaiseOpsetOptions raising;
         constexpr int opsetOfStatistics = 13;
@@ -261,6 +267,7 @@ RangeStatistics::create(ModuleOp module, StringRef name,
   ModuleOp copy = made->model->getModule();
   removeReductions(copy);
   StatisticsBuilder(copy, *made).run(keys);
+  eraseUnusedOps(getMainGraph(copy).getBody().front());
   stripMarks(copy);
   if (made->entries.empty())
     return std::move(made);

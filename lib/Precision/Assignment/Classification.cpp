@@ -147,7 +147,7 @@ void Classifier::applyMarks(NodeClass &entry) {
     reason = classifyComposite(composite.getName()).reason;
   if (reason.empty()) {
     if (auto proof = node->getAttrOfType<HazardAttr>(mark::harmless);
-        proof && entry.opClass != OpClass::Deny && entry.place.empty())
+        proof && entry.opClass != OpClass::Deny)
       entry.reason = proof.getReason().getValue();
     return;
   }

@@ -54,7 +54,7 @@ def test_a_step_is_calibrated(example):
     """The forward pass has head-room 4; gradients have no ranges."""
     path = example.parent / "ranges.json"
     step, _ = make_step(
-        example, "fp16.onnx", "--mixed-fp16", f"--ranges={path}",
+        example, "fp16.onnx", "--mixed-fp16", "--loss-scale=1", f"--ranges={path}",
         f"--calibrate={example.parent / 'data.npz'}", "--dim=batch=16",
     )
     ranges = json.loads(path.read_text())
