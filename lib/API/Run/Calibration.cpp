@@ -137,7 +137,7 @@ llvm::Expected<ObservedRanges> calibrate(ModuleOp module,
                       "calibrated: " + Twine(ranges.values.size()) +
                           " values in " + Twine(ranges.batches) +
                           (ranges.batches == 1 ? " batch, " : " batches, ") +
-                          llvm::formatv("{0:f2} s", taken.count()).str());
+                          llvm::formatv("{0:f3} s", taken.count()).str());
   return ranges;
 }
 
