@@ -7,6 +7,7 @@ Each model is broken by a conversion to fp16 that knows no data, and right with
 
 import json
 import pathlib
+import re
 
 import numpy as np
 import onnx
@@ -259,6 +260,55 @@ def test_masks_are_no_values():
     types = [[t.data_type for t in onnx.load(p).graph.initializer]
              for p in (example.made, plain)]  # fmt: skip
     assert types[0] == types[1]
+
+
+def transformer(layers=3, width=256, rows=512):
+    """Blocks of attention and products, where arithmetic takes the time."""
+    nodes, weights, x = [], {"scale": np.float32(width**-0.5)}, "x"
+    for layer in range(layers):
+
+        def product(name, value, rows=width, columns=width, layer=layer):
+            key = f"w{name}{layer}"
+            weights[key] = weight(rows, columns, scale=rows**-0.5)
+            nodes.append(node("MatMul", f"{value} {key}", f"{name}{layer}"))
+            return f"{name}{layer}"
+
+        q, k, v = (product(name, x) for name in "qkv")
+        nodes += [
+            node("Transpose", k, f"t{layer}", perm=[1, 0]),
+            node("MatMul", f"{q} t{layer}", f"s{layer}"),
+            node("Mul", f"s{layer} scale", f"m{layer}"),
+            node("Softmax", f"m{layer}", f"p{layer}", axis=-1),
+            node("MatMul", f"p{layer} {v}", f"a{layer}"),
+            node("Add", f"a{layer} {x}", f"b{layer}"),
+        ]
+        h = product("h", f"b{layer}", columns=4 * width)
+        nodes.append(node("Tanh", h, f"g{layer}"))
+        o = product("o", f"g{layer}", rows=4 * width)
+        nodes.append(node("Add", f"{o} b{layer}", f"x{layer}"))
+        x = f"x{layer}"
+    nodes[-1].output[0] = "y"
+    return nodes, {"x": [rows, width]}, "y", weights, {"x": data(rows, width)}
+
+
+def test_a_run_takes_at_most_twice_the_time():
+    """Of a plain run in fp32, without compiling; the fastest of some, since
+    others use the machine as well."""
+    example = Example(transformer)
+    measured, plain = [], []
+    for _ in range(4):
+        done = run_mp_opt(
+            example.source, "--mixed-fp16", f"--calibrate={example.data}",
+            "-o", example.made,
+        )
+        found = re.search(r"in (\d+) batches, ([\d.]+) s", done.stderr)
+        measured.append(float(found[2]) / int(found[1]))
+        done = attempt(
+            "bench", example.source, "--random", "--repeat=20", "--json",
+            program=RUN, code=0,
+        )
+        plain.append(json.loads(done.stdout)["median"])
+    assert min(measured) < 2 * min(plain), (measured, plain)
 
 
 #===------------------------------------------------------------------------===#
