@@ -241,6 +241,26 @@ def test_head_room(logits):
     assert not is_fp32("--head-room=1")
 
 
+def test_large_negative_scores_are_no_mask():
+    """Scores of -1e5 come from the data, and not from a constant."""
+    nodes = [
+        node("Add", "x b", "a"), node("Mul", "a c", "m"),
+        node("MatMul", "m w", "s"), node("Softmax", "s", "y", axis=-1),
+    ]
+    weights = {
+        "b": np.float32(1), "c": np.float32(0.5),
+        "w": np.eye(8, dtype=np.float32),
+    }
+    example = Example(
+        lambda: (
+            nodes, {"x": [4, 8]}, "y", weights,
+            {"x": data(4, 8, scale=3, shift=-3e5)},
+        )
+    )
+    assert example.error("--allow=Add,Mul") == np.inf
+    assert example.error("--allow=Add,Mul", f"--calibrate={example.data}") < 0.03
+
+
 def test_masks_are_no_values():
     """-1e9 in front of a softmax is clamped; the scores are small."""
     mask = np.where(np.tri(16), 0, -1e9).astype(np.float32)

@@ -347,14 +347,15 @@ llvm::Error RangeStatistics::run(ArrayRef<NamedTensor> inputs, int64_t number,
 // Tensors
 //===----------------------------------------------------------------------===//
 
-ObservedRange measureTensor(const Tensor &tensor) {
+template <typename Elements>
+static ObservedRange measureElements(const Elements &elements) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
   ObservedRange range;
-  double smallest = std::numeric_limits<double>::infinity();
-  for (double element : tensor.toDoubles()) {
+  double smallest = infinity;
+  for (double element : elements) {
     double magnitude = std::fabs(element);
-    range.max = std::isfinite(element)
-                    ? std::max(range.max, magnitude)
-                    : std::numeric_limits<double>::infinity();
+    range.max =
+        std::isfinite(element) ? std::max(range.max, magnitude) : infinity;
     range.energy += element * element;
     if (magnitude > 0)
       smallest = std::min(smallest, magnitude);
@@ -365,6 +366,12 @@ ObservedRange measureTensor(const Tensor &tensor) {
   }
   range.smallest = smallest;
   return range;
+}
+
+ObservedRange measureTensor(const Tensor &tensor) {
+  return tensor.getKind() == ElementKind::Float
+             ? measureElements(tensor.get<float>())
+             : measureElements(tensor.toDoubles());
 }
 
 } // namespace mp

@@ -148,6 +148,11 @@ Error Trainer::Impl::start() {
     return failed;
   if (Error failed = checkpoints.resume(last, validation))
     return failed;
+  if (options.recalibrateAt && options.onWarning &&
+      session->getCount() >= options.recalibrateAt)
+    options.onWarning("the run continues after step " +
+                      Twine(session->getCount()) + ": --recalibrate-at=" +
+                      Twine(options.recalibrateAt) + " writes no ranges");
   return data.judge();
 }
 

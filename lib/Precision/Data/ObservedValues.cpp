@@ -66,8 +66,7 @@ static bool holdsMaskElements(Operation *constant, ConstantRange &constants) {
   return facts.isKnown && (facts.infinities || facts.lo <= maskElement);
 }
 
-/// The values through which a mask of a constant, or of an input that is added
-/// to scores, reaches a softmax.
+/// The values through which a mask of a constant reaches a softmax.
 static llvm::DenseSet<Value> findMaskedValues(GraphOp graph) {
   ConstantRange constants(ElementKind::Float16);
   Block &block = graph.getBody().front();
@@ -84,13 +83,7 @@ static llvm::DenseSet<Value> findMaskedValues(GraphOp graph) {
     if (reaches)
       reaching.insert(op.operand_begin(), op.operand_end());
   }
-  // Forward from masks. An input masks if it is a term of scores.
-  for (BlockArgument argument : block.getArguments())
-    if (reaching.contains(argument) &&
-        llvm::all_of(argument.getUsers(), [](Operation *user) {
-          return isNode(user) && passesMask(user);
-        }))
-      masked.insert(argument);
+  // Forward from constants. The elements of an input are never ignored.
   for (Operation &op : block) {
     if (!isNode(&op) || isConstant(&op) || !passesMask(&op))
       continue;

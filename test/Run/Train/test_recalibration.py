@@ -102,3 +102,15 @@ def test_flags_of_recalibration(example):
         done = train(step, *flags, code=code)
         assert expected in done.stderr, done.stderr
     assert not path.exists()
+
+
+def test_a_run_that_resumes_later(example):
+    step, _ = make_step(example, "resumed.onnx")
+    folder, path = example.parent / "checkpoints", example.parent / "late.json"
+    train(step, "--steps=6", f"--checkpoint={folder}")
+    done = train(
+        step, "--steps=8", f"--checkpoint={folder}", "--resume",
+        "--recalibrate-at=5", f"--ranges={path}",
+    )
+    assert "--recalibrate-at=5 writes no ranges" in done.stderr
+    assert not path.exists()

@@ -14,8 +14,8 @@
 
 namespace mp {
 
-/// Elements at or below this number mask a softmax if they come from a constant
-/// or an input that masks.
+/// Elements at or below this number mask a softmax if they come from a
+/// constant.
 constexpr double maskElement = -1e4;
 
 /// The sum that a node forms inside, and that it divides or returns.
