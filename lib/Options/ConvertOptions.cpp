@@ -20,7 +20,8 @@ namespace mp {
 
 ConvertFlags::ConvertFlags(FlagTable &table, ConvertOptions &options)
     : set(table), options(options),
-      precision(table, options.conversion.mixed.emplace(), options.dims),
+      precision(table, options.conversion.mixed.emplace(), options.calibration,
+                options.dims),
       training(table, options.conversion.training.emplace()),
       code(table, options.code) {
   addFiles();
@@ -205,7 +206,14 @@ Error ConvertFlags::completeConversion() {
   options.conversion.lossScale = training.lossScale;
   Error failed = precision.check(*options.conversion.mixed, isMixed);
   if (!failed)
+    failed =
+        precision.checkRanges(*options.conversion.mixed, options.calibration);
+  if (!failed)
     failed = training.check(isMixed);
+  options.calibration.dims = options.dims;
+  options.calibration.isDryRun = options.isDryRun;
+  if (isMixed)
+    options.conversion.ranges = makeRangeObserver(options.calibration);
   if (!isMixed)
     options.conversion.mixed.reset();
   if (!training.train)

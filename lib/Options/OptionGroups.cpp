@@ -88,6 +88,7 @@ static Flag &addField(FlagTable &flags, const RequestField<Request> &field,
 }
 
 PrecisionFlags::PrecisionFlags(FlagTable &flags, MixedPrecisionRequest &request,
+                               CalibrationOptions &calibration,
                                std::vector<std::string> &dims)
     : flags(flags) {
   flags.beginGroup("Precision");
@@ -107,6 +108,32 @@ PrecisionFlags::PrecisionFlags(FlagTable &flags, MixedPrecisionRequest &request,
       flags.addCommas(field.flag, dims, field.help, field.value);
     else
       addField(flags, field, request);
+  Flag &data = flags.add("calibrate", calibration.data,
+                         "measure the values on data, which decide", "DATA");
+  data.words = {"random"};
+  flags.add("force-random", calibration.forcesRandom,
+            "accept --calibrate=random");
+  flags.addCommas("ranges", calibration.ranges,
+                  "ranges to read or, with --calibrate, to write", "FILE");
+}
+
+Error PrecisionFlags::checkRanges(const MixedPrecisionRequest &request,
+                                  const CalibrationOptions &calibration) const {
+  bool isRandom = llvm::is_contained(calibration.data, "random");
+  if (isRandom && calibration.data.size() > 1)
+    return createStringError("--calibrate=random excludes other data");
+  if (calibration.forcesRandom && !isRandom)
+    return createStringError("--force-random needs --calibrate=random");
+  if (!calibration.data.empty() && calibration.ranges.size() > 1)
+    return createStringError("with --calibrate, --ranges is the one file that "
+                             "is written; without it, files are read");
+  if (llvm::is_contained(calibration.data, ""))
+    return createStringError("--calibrate: expected a file or folder of data");
+  if (llvm::is_contained(calibration.ranges, ""))
+    return createStringError("--ranges: expected a file");
+  if (flags.isGiven("head-room") && !(request.headRoom >= 1))
+    return createStringError("--head-room: expected a factor from 1 on");
+  return Error::success();
 }
 
 bool PrecisionFlags::isMixed() const {

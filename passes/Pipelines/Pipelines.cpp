@@ -41,6 +41,15 @@ void MixedPrecisionOptions::setRequest(const MixedPrecisionRequest &from) {
   policy.set(from.policy);
 }
 
+/// Puts texts that may contain commas into braces: a printed pipeline must be
+/// readable again.
+static SmallVector<std::string> putInBraces(ArrayRef<std::string> texts) {
+  SmallVector<std::string> braced;
+  for (const std::string &text : texts)
+    braced.push_back("{" + text + "}");
+  return braced;
+}
+
 void buildMixedPrecisionPipeline(OpPassManager &pm,
                                  const MixedPrecisionOptions &options,
                                  const MixedPrecisionHooks &hooks) {
@@ -48,6 +57,11 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   if (hooks.beforeAssign || hooks.afterAssign)
     pm.addPass(createInlineFunctions());
   pm.addPass(createSpecializeFunctions());
+  if (!request.inputRanges.empty()) {
+    SetInputRangesOptions stating;
+    stating.ranges = putInBraces(request.inputRanges);
+    pm.addPass(createSetInputRanges(stating));
+  }
   pm.addPass(createSetPolicy(request.policy));
   pm.addPass(createInjectLossScaling({options.lossScale}));
   pm.addPass(createAnnotateUpdates());
@@ -58,6 +72,12 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   pm.addPass(createAnnotateRanges());
   pm.addPass(createAnnotateStates());
   pm.addPass(createAnnotateSensitiveValues());
+  if (hooks.observe)
+    hooks.observe(pm);
+  AnnotateObservedRangesOptions observed;
+  observed.headRoom = request.headRoom;
+  observed.trustData = request.trustData;
+  pm.addPass(createAnnotateObservedRanges(observed));
   pm.addPass(createClassify());
   if (request.raiseOpset) {
     RaiseOpsetOptions raising;
@@ -85,15 +105,6 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   if (options.distribute)
     pm.addPass(createDistribute());
   pm.addPass(createExpandLossScaling());
-}
-
-/// Puts texts that may contain commas into braces: a printed pipeline must be
-/// readable again.
-static SmallVector<std::string> putInBraces(ArrayRef<std::string> texts) {
-  SmallVector<std::string> braced;
-  for (const std::string &text : texts)
-    braced.push_back("{" + text + "}");
-  return braced;
 }
 
 static AddOptimizerOptions getOptimizerOptions(const TrainingRequest &from) {

@@ -95,6 +95,9 @@ using AddPassesFn = llvm::function_ref<void(mlir::OpPassManager &)>;
 
 /// Passes that the caller adds at places of the pipeline; each may be absent.
 struct MixedPrecisionHooks {
+  /// After all other analyses: passes that mark ranges of values in data
+  /// (mp-annotate-observed-ranges).
+  AddPassesFn observe = {};
   /// Before and after the precision of every node is decided. With one of
   /// them, functions are inlined.
   AddPassesFn beforeAssign = {}, afterAssign = {};

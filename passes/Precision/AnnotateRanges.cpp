@@ -44,7 +44,7 @@ void AnnotateRanges::runOnOperation() {
       // The first hazard found is the one that users read about.
       StringRef reason = hazards.lookup(op);
       if (!reason.empty())
-        addHazard(op, reason);
+        addHazard(op, reason, hazards.isCautious(op));
     });
   }
 }

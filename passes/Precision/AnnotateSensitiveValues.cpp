@@ -44,7 +44,7 @@ void AnnotateSensitiveValues::runOnOperation() {
       // The first hazard found is the one that users read about.
       StringRef reason = found.hazards.lookup(op);
       if (!reason.empty())
-        addHazard(op, reason);
+        addHazard(op, reason, found.hazards.isCautious(op));
     });
   for (auto &[node, reason] : found.costly)
     node->setAttr(

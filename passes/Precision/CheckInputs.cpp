@@ -110,6 +110,10 @@ void CheckInputs::runOnOperation() {
     ConstantRange constants(low);
     RangeAnalysis ranges(constants);
     std::vector<UnboundedPower> powers = findUnboundedPowers(graph, ranges);
+    // The ranges of values in data are known.
+    llvm::erase_if(powers, [](const UnboundedPower &power) {
+      return power.node->hasAttr(mark::observed);
+    });
     if (!powers.empty())
       warnOfPowers(graph, powers);
   }

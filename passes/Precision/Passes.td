@@ -186,6 +186,54 @@ def AnnotateSensitiveValues : AnnotatePass<"mp-annotate-sensitive-values"> {
   }];
 }
 
+def AnnotateObservedRanges : PrecisionPass<"mp-annotate-observed-ranges"> {
+  let summary = "Mark nodes that 16 bit would break on the user's data";
+  let description = [{
+    Before: nodes and graphs carry statistics of their values in data
+    (`mp.observed`, `mp.observed_inputs`), which --calibrate and --ranges leave;
+    without them, nothing changes. After: a node has `mp.hazard`, the reason, if
+    one of its results or operands
+
+    - is not finite, or exceeds the 16-bit type when multiplied by `head-room`
+      (0: 2 for inference, 4 for a training step), as may a partial sum of a sum
+      or a mean;
+    - in fp16, loses more than 2^-22 of its energy to numbers that become zero
+      or subnormal;
+    - divides, perhaps after a root, and has elements below the normal numbers.
+
+    A hazard that only says what may happen (`mp.cautious`) is removed with
+    `trust-data` if all values of the node are known and fit; `mp.harmless` then
+    has the reason. Left alone: gradients, whose magnitude the loss scale
+    decides, and nodes in subgraphs, except those that compute their results.
+
+    Example: test/Precision/mp-annotate-observed-ranges.mlir
+  }];
+  let options = [
+    Option<"precision", "precision", "std::string", /*default=*/"\"\"",
+           "16-bit type: bf16 or fp16; if empty, the module's type, or "
+           "bf16">,
+    Option<"headRoom", "head-room", "double", /*default=*/"0",
+           "factor by which values may exceed those of the data; 0: 2 or 4">,
+    Option<"trustData", "trust-data", "bool", /*default=*/"false",
+           "let 16 bit be where data rule out a possibility">,
+  ];
+}
+
+def SetInputRanges : PrecisionPass<"mp-set-input-ranges"> {
+  let summary = "Store the ranges that the user states for inputs";
+  let description = [{
+    After: the main graph has `mp.input_ranges`, the least and the greatest
+    element of inputs, which the range analyses read. The option has texts such
+    as `image:0..255`. A text of another form, an unknown input, one that is not
+    float, and a range from a greater to a smaller number are errors.
+
+    Example: test/Precision/mp-set-input-ranges.mlir
+  }];
+  let options = [
+    ListOption<"ranges", "ranges", "std::string", "NAME:LOW..HIGH of inputs">,
+  ];
+}
+
 def SetPolicy : PrecisionPass<"mp-set-policy"> {
   let summary = "Load the policy and store it on the module";
   let description = [{

@@ -14,6 +14,7 @@ import atexit as _atexit
 
 from . import _mp_opt
 from ._arrays import Value
+from ._calibrate import calibrate
 from ._convert import (
     convert,
     diff,
@@ -35,6 +36,7 @@ from ._errors import (
     UsageError,
 )
 from ._flags import flags
+from ._ranges import Range, Ranges
 from ._reports import Diff, Explanation, Report, Summary, Verification
 from ._run import Program, TrainingStep, compile, num_threads, set_num_threads
 
@@ -53,12 +55,15 @@ __all__ = [
     "ModelWarning",
     "NotSupportedError",
     "Program",
+    "Range",
+    "Ranges",
     "Report",
     "Summary",
     "TrainingStep",
     "UsageError",
     "Value",
     "Verification",
+    "calibrate",
     "compile",
     "convert",
     "diff",

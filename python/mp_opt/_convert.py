@@ -9,6 +9,7 @@ from . import _mp_opt
 from ._errors import OUTSIDE, UsageError, check, to_python
 from ._flags import precision_flags, to_flags, to_precision
 from ._models import Source
+from ._ranges import ranges_files
 from ._reports import Diff, Explanation, Report, Summary, Verification, parse
 
 
@@ -18,14 +19,15 @@ def _run(model, arguments, kinds="", output=None, name=None, wants_bytes=False):
     if output is not None:
         output = os.fspath(output)
         arguments = {**arguments, "output": output}
-    result = _mp_opt.convert(
-        source.content,
-        source.name,
-        to_flags(arguments),
-        kinds,
-        output,
-        wants_bytes and output is None,
-    )
+    with ranges_files(arguments) as given:
+        result = _mp_opt.convert(
+            source.content,
+            source.name,
+            to_flags(given),
+            kinds,
+            output,
+            wants_bytes and output is None,
+        )
     made, texts = check(result)
     return (None if made is None else source.wrap(made)), texts
 

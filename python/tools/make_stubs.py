@@ -15,7 +15,7 @@ import sys
 
 HEAD = '''# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Written by make_stubs.py.
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from typing import Any, Literal, TypeVar, overload
 
@@ -61,6 +61,28 @@ class Value(tuple[str, str, tuple[int | None, ...], bool]):
     has_default: bool
     @property
     def type(self) -> str: ...
+
+class Range(tuple[float, float, float, float | None, float | None]):
+    max: float
+    energy: float
+    lost: float
+    smallest: float | None
+    partial: float | None
+
+class Ranges:
+    values: dict[str, Range]
+    def __init__(self, text: str) -> None: ...
+    @classmethod
+    def load(cls, path: _Path) -> Ranges: ...
+    def save(self, path: _Path) -> None: ...
+    def merge(self, other: Ranges) -> Ranges: ...
+    @property
+    def batches(self) -> int: ...
+    @property
+    def model(self) -> str: ...
+    def __getitem__(self, name: str) -> Range: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[str]: ...
 
 class _Text:
     text: str
@@ -155,6 +177,8 @@ def type_of(row):
     """What Python gives for a flag."""
     if row["name"] in ("dim", "fix"):
         return "_Sizes"
+    if row["name"] == "ranges" and row["repeatable"]:
+        return "Ranges | _Path | Iterable[Ranges | _Path]"
     if row["choices"]:
         kind = f"Literal[{', '.join(repr(c) for c in row['choices'])}]"
         kind = kind.replace("'", '"')
@@ -229,6 +253,14 @@ def make(library):
         text += function(
             name, f"    model: Any,\n{first}{precision}", result, converts, named
         )
+    text += function(
+        "calibrate",
+        "    model: Any,\n"
+        "    data: Mapping[str, _Array] | _Path\n"
+        "    | Iterable[Mapping[str, _Array] | _Path],\n" + precision,
+        "Ranges",
+        arguments("convert", *OWN[:-1], "calibrate", "ranges"), named,
+    )  # fmt: skip
     text += function("policy", precision, "str", converts)
     text += "def diff(before: Any, after: Any) -> Diff: ...\n"
     text += function(

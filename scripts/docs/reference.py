@@ -13,7 +13,7 @@ COMMANDS = {
     "mp-run": [f"mp-run {c}" for c in
                ("run", "bench", "compare", "train", "plan", "show")],
 }
-TOPICS = {"mp-opt": ["--help", "--help=train", "--help=code"]}
+TOPICS = {"mp-opt": ["--help", "--help=train", "--help=code", "--help=data"]}
 STAGES = ("Graph", "Autodiff", "Precision", "LossScaling", "Distribution",
           "Lowering")
 # Page: the dialect's name, its .td file below include/mp-opt/Dialect.

@@ -174,6 +174,7 @@ TOPICS = [
     ["mp-opt", "--help"],
     ["mp-opt", "--help=train"],
     ["mp-opt", "--help=code"],
+    ["mp-opt", "--help=data"],
     *(["mp-run", c, "--help"] for c in COMMANDS),
 ]
 EXAMPLES = re.compile(r"^Examples?:\n((?:  .*\n)+)", re.M)

@@ -70,7 +70,7 @@ LAYERS = (
     "Codegen/Target",
     "Operators", "Folding", "Target/ONNX", "Graph",
     "Precision/Policy", "Precision/Analysis", "Precision/Patterns",
-    "Precision/Assignment",
+    "Precision/Assignment", "Precision/Data",
     "Autodiff", "Training", "Attribution", "Report", "Conversion", "Codegen/Common", "Codegen/CPU",
     "Codegen/GPU", "Codegen/GPU/Contract", "Codegen/GPU/Emit", "Codegen/GPU/Strategy",
     "Codegen/GPU/Partition", "Codegen/GPU/Emulation",

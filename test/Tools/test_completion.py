@@ -21,7 +21,7 @@ COMMANDS = {
 }
 TOOLS = ["mp-opt", *(f"{program} {command}" for program in COMMANDS
                      for command in COMMANDS[program])]
-TOPICS = {"mp-opt": {"train", "code", "all", "json"}}
+TOPICS = {"mp-opt": {"train", "code", "data", "all", "json"}}
 SHELLS = {"bash": shells.Bash, "zsh": shells.Zsh, "fish": shells.Fish}
 FILES = {"data.npz", "two words.onnx"}
 FOLDER = "runs"

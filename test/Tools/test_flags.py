@@ -172,7 +172,7 @@ def test_help_names_what_there_is():
     but for flags that another one's description names."""
     texts = "".join(
         attempt("mp-opt", flag).stdout
-        for flag in ("--help", "--help=train", "--help=code")
+        for flag in ("--help", "--help=train", "--help=code", "--help=data")
     )
     for row in TABLES["mp-opt"]:
         assert row["flag"] in texts, row["flag"]

@@ -221,7 +221,7 @@ ROWS = [
      "--emit: expected onnx, onnxtext, mlir, bytecode, llvm, obj or lib, got "
      "'exe'"),
     (49, "topic that is none", ["--help=foo"], USAGE,
-     "--help: unknown topic 'foo', expected train, code, all or json"),
+     "--help: unknown topic 'foo', expected train, code, data, all or json"),
     (50, "misspelt topic", ["--help=trian"], USAGE, "did you mean 'train'?"),
     (51, "flag in part", ["m.onnx", MIXED, "--opset=22"], USAGE,
      "unknown flag '--opset'; did you mean '--opset-limit'?"),

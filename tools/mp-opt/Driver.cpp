@@ -104,6 +104,9 @@ int Driver::runOnMLIR() {
   if (llvm::Error failed =
           joinErrors(std::move(failedReport), std::move(failedWrite)))
     return fail(std::move(failed));
+  if (succeeded(result))
+    if (llvm::Error failed = conversion.writeRanges())
+      return fail(std::move(failed));
   return succeeded(result) ? finishReports() : getFailureCode();
 }
 

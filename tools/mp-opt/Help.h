@@ -15,8 +15,10 @@
 #include "llvm/ADT/StringRef.h"
 
 namespace mp::help {
-/// The texts of --help, --help=train, --help=code and mp-opt diff --help.
-extern const llvm::StringLiteral options, training, code, diff, attribute, tune;
+/// The texts of --help, --help=train, --help=code, --help=data and of the
+/// commands.
+extern const llvm::StringLiteral options, training, code, data, diff, attribute,
+    tune;
 } // namespace mp::help
 
 #endif // MPOPT_TOOLS_HELP_H

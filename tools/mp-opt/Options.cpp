@@ -115,6 +115,7 @@ std::optional<int> Options::parse(ArrayRef<const char *> arguments,
   flags.add("debug-write-step", writeStep, "", "STEP").isHidden = true;
   flags.addTopic("train", [] { outs() << help::training; });
   flags.addTopic("code", [] { outs() << help::code; });
+  flags.addTopic("data", [] { outs() << help::data; });
   if (auto code = parseWord(flags, arguments))
     return code;
   if (auto code = parseArguments(flags, arguments, registry))

@@ -51,6 +51,8 @@ and writes the trained parameters and other states to -o and to checkpoints.
   --init=FILE           states to start with, or a folder of checkpoints
   -o FILE               states at the end: .safetensors, .npz; .onnx (--into)
   --into=MODEL          -o gets this model with the trained parameters
+  --recalibrate-at=N    after step N, measure the ranges of values on the next
+                        batches; --ranges=FILE gets them, for mp-opt --ranges
   --average             -o gets the averages that a step of mp-opt --average has
   --log=FILE, --json    a line of JSON for each step; the result as JSON
   --progress=FORM       bar (on a terminal), lines, none or auto; --quiet: print
@@ -119,6 +121,9 @@ void TrainFlags::addFilesTo(Flags &flags) {
   flags.add("o", output, "states at the end", "FILE").synonyms = {"output"};
   flags.add("into", into, "model that gets the trained parameters", "MODEL")
       .expected = "a model";
+  flags.add("recalibrate-at", trainer.recalibrateAt,
+            "step after which ranges are measured", 1);
+  flags.add("ranges", trainer.ranges, "gets the ranges", "FILE");
   flags.add("average", trainer.average, "-o gets averages of the parameters");
   flags.add("log", trainer.log, "a line of JSON for each step", "FILE");
 }
@@ -194,6 +199,9 @@ std::optional<int> TrainFlags::checkCombination(const Flags &flags) const {
     return flags.usageError("--average needs -o");
   if (epochs && trainer.steps)
     return flags.usageError("--epochs and --steps exclude each other");
+  if ((trainer.recalibrateAt != 0) != !trainer.ranges.empty())
+    return flags.usageError("--recalibrate-at=N and --ranges=FILE need each "
+                            "other");
   if (trainer.checkpoints.empty() && (trainer.resume || trainer.every))
     return flags.usageError("--resume and --checkpoint-every need "
                             "--checkpoint=DIR");
@@ -215,7 +223,8 @@ std::optional<int> TrainFlags::checkOutput(const Flags &flags) const {
     return flags.usageError("-o '" + output +
                             "': --into writes a model, "
                             "expected .onnx");
-  for (StringRef written : {StringRef(output), StringRef(trainer.log)})
+  for (StringRef written :
+       {StringRef(output), StringRef(trainer.log), StringRef(trainer.ranges)})
     for (StringRef read : {StringRef(files[0]), StringRef(dataFile),
                            StringRef(validation), StringRef(into)})
       if (isSameFile(read, written))
@@ -227,7 +236,8 @@ std::optional<int> TrainFlags::checkOutput(const Flags &flags) const {
 }
 
 Error TrainFlags::checkPaths() const {
-  for (StringRef path : {StringRef(output), StringRef(trainer.log)})
+  for (StringRef path :
+       {StringRef(output), StringRef(trainer.log), StringRef(trainer.ranges)})
     if (!path.empty())
       if (Error failed = AtomicFile::check(path))
         return failed;

@@ -10,6 +10,7 @@
 
 #include "mp-opt/API/Model/CodeOutput.h"
 #include "mp-opt/API/Model/ModelConversion.h"
+#include "mp-opt/API/Run/Calibration.h"
 #include "mp-opt/Options/FlagTable.h"
 
 namespace mp {
@@ -29,11 +30,15 @@ Flag &addDeviceFlag(FlagTable &flags, llvm::StringRef help,
 
 struct PrecisionFlags {
   PrecisionFlags(FlagTable &flags, MixedPrecisionRequest &request,
+                 CalibrationOptions &calibration,
                  std::vector<std::string> &dims);
 
   /// True if one of them requests mixed precision.
   bool isMixed() const;
   llvm::Error check(MixedPrecisionRequest &request, bool isMixed) const;
+  /// Fails if flags of ranges in data contradict each other.
+  llvm::Error checkRanges(const MixedPrecisionRequest &request,
+                          const CalibrationOptions &calibration) const;
 
   bool bf16 = false, fp16 = false;
   std::string precision;

@@ -86,7 +86,8 @@ llvm::Error Model::fail(ErrorKind kind, const Twine &text) {
 llvm::Error Model::refuse(ErrorKind kind, StringRef path, const Twine &text) {
   if (options.onMessage)
     options.onMessage(path, DiagnosticSeverity::Error, text);
-  return fail(kind, path + ": " + text);
+  // No diagnostic was emitted: handlers of a copy's context have not seen it.
+  return makeError({kind, (path + ": " + text).str(), bool(options.onMessage)});
 }
 
 std::unique_ptr<Model> Model::copy(ModuleOp module, StringRef name) {

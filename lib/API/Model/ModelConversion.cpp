@@ -107,6 +107,15 @@ llvm::Error printPolicy(
 // Passes
 //===----------------------------------------------------------------------===//
 
+/// Adds a pass that calls a function, if there is one. The function may compile
+/// copies of the module.
+static void addCall(OpPassManager &pm, StringRef name,
+                    std::function<llvm::Error(ModuleOp)> function) {
+  if (function)
+    pm.addPass(std::make_unique<CallPass>(name, std::move(function),
+                                          /*compiles=*/true));
+}
+
 static void buildMixedPrecision(OpPassManager &pm,
                                 const ConversionOptions &conversion,
                                 AddPassesFn addReports) {
@@ -116,15 +125,17 @@ static void buildMixedPrecision(OpPassManager &pm,
   // Reports read the marks of the passes and remove them.
   options.keepMarks = bool(addReports);
   options.lossScale = conversion.lossScale;
+  auto observe = [&](OpPassManager &inner) {
+    addCall(inner, "ObserveRanges", conversion.ranges.observe);
+  };
   auto before = [&](OpPassManager &inner) {
-    inner.addPass(std::make_unique<CallPass>(
-        "BeforeAssign", conversion.beforeAssign, /*compiles=*/true));
+    addCall(inner, "BeforeAssign", conversion.beforeAssign);
   };
   auto after = [&](OpPassManager &inner) {
-    inner.addPass(std::make_unique<CallPass>(
-        "AfterAssign", conversion.afterAssign, /*compiles=*/true));
+    addCall(inner, "AfterAssign", conversion.afterAssign);
   };
   MixedPrecisionHooks hooks;
+  hooks.observe = observe;
   hooks.addReports = addReports;
   if (conversion.beforeAssign)
     hooks.beforeAssign = before;
@@ -144,6 +155,12 @@ static void addDimensionCheck(OpPassManager &pm, ArrayRef<std::string> dims) {
 static void buildConversion(OpPassManager &pm, const ConversionOptions &options,
                             Reports *reports) {
   bool isReported = reports && reports->isWanted();
+  if (options.mixed && options.ranges.start)
+    addCall(pm, "StartRanges",
+                [start = options.ranges.start](ModuleOp module) {
+                  start(module);
+                  return llvm::Error::success();
+                });
   if (options.training) {
     buildTrainingPipeline(pm, *options.training);
     if (reports)

@@ -28,6 +28,8 @@ static ModelOutputOptions getOutputOptions(const ConvertOptions &options,
   output.writesModel = options.writesModel;
   output.elideWeights = options.elideWeights;
   output.others = {options.reports.report, options.reports.overlay};
+  if (!options.calibration.data.empty())
+    llvm::append_range(output.others, options.calibration.ranges);
   output.onStep = observer.onStep;
   return output;
 }
@@ -74,6 +76,9 @@ llvm::Error Conversion::checkPaths() const {
   std::vector<std::string> alsoRead = {options.schemas};
   if (options.conversion.mixed)
     llvm::append_range(alsoRead, options.conversion.mixed->policy.getFiles());
+  llvm::append_range(alsoRead, options.calibration.data);
+  if (options.calibration.data.empty())
+    llvm::append_range(alsoRead, options.calibration.ranges);
   return output.checkPaths(alsoRead);
 }
 
@@ -132,6 +137,17 @@ Conversion::verify(ModuleOp result, TimingScope &timing, raw_ostream &table) {
 llvm::Error Conversion::write(ModuleOp result, TimingScope &timing) {
   if (llvm::Error failed = reports.prepare())
     return failed;
+  if (llvm::Error failed = writeModel(result, timing))
+    return failed;
+  return writeRanges();
+}
+
+llvm::Error Conversion::writeRanges() {
+  auto &finish = options.conversion.ranges.finish;
+  return finish ? finish() : llvm::Error::success();
+}
+
+llvm::Error Conversion::writeModel(ModuleOp result, TimingScope &timing) {
   if (!options.writesModel || options.isDryRun)
     return llvm::Error::success();
   Format format = getFormat();

@@ -10,6 +10,7 @@
 #include "Checkpoints.h"
 #include "DivergenceOrigin.h"
 #include "RankAgreement.h"
+#include "Recalibration.h"
 #include "RunHealth.h"
 
 #include "mp-opt/API/Model/Error.h"
@@ -44,6 +45,7 @@ struct Trainer::Impl {
   void readOutputs();
   void addToEpoch();
   Error evaluate();
+  Error measureRanges();
   Expected<std::vector<NamedTensor>> getResult() const;
 
   // Ends.
@@ -127,6 +129,10 @@ Expected<std::unique_ptr<Trainer>> Trainer::create(std::unique_ptr<Model> model,
 
 /// The data are read while the step is compiled.
 Error Trainer::Impl::start() {
+  if (options.recalibrateAt > total)
+    return createStringError(
+        "--recalibrate-at=" + Twine(options.recalibrateAt) +
+        " is after the last of " + Twine(total) + " steps");
   data.read(model->getModule());
   if (Error failed = checkpoints.readNewest())
     return failed;
@@ -142,6 +148,11 @@ Error Trainer::Impl::start() {
     return failed;
   if (Error failed = checkpoints.resume(last, validation))
     return failed;
+  if (options.recalibrateAt && options.onWarning &&
+      session->getCount() >= options.recalibrateAt)
+    options.onWarning("the run continues after step " +
+                      Twine(session->getCount()) + ": --recalibrate-at=" +
+                      Twine(options.recalibrateAt) + " writes no ranges");
   return data.judge();
 }
 
@@ -300,6 +311,22 @@ Error Trainer::Impl::evaluate() {
   return Error::success();
 }
 
+/// Writes ranges for the next conversion, if they are due.
+Error Trainer::Impl::measureRanges() {
+  if (!options.recalibrateAt || last.step != options.recalibrateAt)
+    return Error::success();
+  // All ranks gather what they share; the first one measures its batches.
+  if (Error failed = shards.gather())
+    return failed;
+  if (options.batches.rank != 0)
+    return Error::success();
+  Error failed = recalibrate(options, form, batches, states->getWholeValues(),
+                             session->getCount());
+  return failed ? prefixError("--recalibrate-at=" + Twine(last.step),
+                              std::move(failed))
+                : Error::success();
+}
+
 //===----------------------------------------------------------------------===//
 // Runs
 //===----------------------------------------------------------------------===//
@@ -373,6 +400,8 @@ Trainer::Impl::runSteps(const TrainingObserver &observer) {
     if (Error failed = makeStep())
       return failed;
     if (Error failed = evaluate())
+      return failed;
+    if (Error failed = measureRanges())
       return failed;
     if (log)
       if (Error failed = log->add(last))

@@ -345,10 +345,25 @@ static bool isF32(Attribute attribute) {
   return number && number.getType().isF32();
 }
 
+static bool isRangeTable(Attribute attribute) {
+  auto table = dyn_cast<DictionaryAttr>(attribute);
+  return table && llvm::all_of(table, [](NamedAttribute entry) {
+           return isa<DenseF64ArrayAttr>(entry.getValue());
+         });
+}
+
 static constexpr Rule rules[] = {
     {mark::opClass, Place::Inside, is<ClassAttr>, "#mp.class"},
     {mark::precision, Place::Inside, is<PrecisionAttr>, "#mp.precision"},
     {mark::hazard, Place::Inside, is<HazardAttr>, "#mp.hazard"},
+    {mark::cautious, Place::Inside, is<UnitAttr>, "unit"},
+    {mark::harmless, Place::Inside, is<HazardAttr>, "#mp.hazard"},
+    {mark::observed, Place::Inside, is<DenseF64ArrayAttr>, "array<f64>"},
+    {mark::observedInputs, Place::Inside, isRangeTable,
+     "a dictionary of array<f64>"},
+    {mark::inputRanges, Place::Inside, isRangeTable,
+     "a dictionary of array<f64>"},
+    {mark::place, Place::Inside, is<IntegerAttr>, "an integer"},
     {mark::costly, Place::Inside, is<HazardAttr>, "#mp.hazard"},
     {mark::composite, Place::Inside, is<CompositeAttr>, "#mp.composite"},
     {mark::shapeArithmetic, Place::Inside, is<UnitAttr>, "unit"},
@@ -377,6 +392,7 @@ static constexpr Rule rules[] = {
      "#mp.rounding_error"},
     {mark::errorLimit, Place::Module, is<ErrorLimitAttr>, "#mp.error_limit"},
     {mark::predictedError, Place::Module, is<FloatAttr>, "a float"},
+    {mark::nodeError, Place::Inside, is<DenseF64ArrayAttr>, "array<f64>"},
     {mark::spot, Place::Inside, is<IntegerAttr>, "an integer"},
     {mark::kink, Place::Inside, is<IntegerAttr>, "an integer"},
     {mark::stopGradient, Place::Inside, is<UnitAttr>, "unit"},
@@ -418,11 +434,17 @@ LogicalResult MPDialect::verifyOperationAttribute(Operation *op,
 // Access
 //===----------------------------------------------------------------------===//
 
-void addHazard(Operation *node, StringRef reason) {
+void addHazard(Operation *node, StringRef reason, bool isCautious) {
   MLIRContext *context = node->getContext();
-  if (!node->hasAttr(mark::hazard))
-    node->setAttr(mark::hazard,
-                  HazardAttr::get(context, StringAttr::get(context, reason)));
+  if (node->hasAttr(mark::hazard)) {
+    if (!isCautious)
+      node->removeAttr(mark::cautious);
+    return;
+  }
+  node->setAttr(mark::hazard,
+                HazardAttr::get(context, StringAttr::get(context, reason)));
+  if (isCautious)
+    node->setAttr(mark::cautious, UnitAttr::get(context));
 }
 
 /// The text, in which each value is replaced by the result of `getText`.

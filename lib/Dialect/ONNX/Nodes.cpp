@@ -150,6 +150,24 @@ std::optional<StringRef> getModelMetadata(ModuleOp module, StringRef key) {
   return getMetadata(module->getAttrOfType<DictionaryAttr>(attr::model), key);
 }
 
+void setModelMetadata(ModuleOp module, StringRef key, StringRef value) {
+  Builder builder(module.getContext());
+  NamedAttrList fields(module->getAttrOfType<DictionaryAttr>(attr::model));
+  SmallVector<Attribute> entries;
+  if (auto list = dyn_cast_or_null<ArrayAttr>(fields.get("metadata_props")))
+    for (Attribute entry : list) {
+      auto old = dyn_cast<DictionaryAttr>(entry);
+      auto name = old ? old.getAs<StringAttr>("key") : StringAttr();
+      if (!name || name.getValue() != key)
+        entries.push_back(entry);
+    }
+  entries.push_back(builder.getDictionaryAttr(
+      {builder.getNamedAttr("key", builder.getStringAttr(key)),
+       builder.getNamedAttr("value", builder.getStringAttr(value))}));
+  fields.set("metadata_props", builder.getArrayAttr(entries));
+  module->setAttr(attr::model, fields.getDictionary(module.getContext()));
+}
+
 //===----------------------------------------------------------------------===//
 // UniqueNames
 //===----------------------------------------------------------------------===//

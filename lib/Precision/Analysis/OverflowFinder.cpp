@@ -75,6 +75,7 @@ void OverflowFinder::visitOperand(Operation *node, Carry carry,
                                   unsigned index) {
   Value value = node->getOperand(index);
   std::string reason;
+  bool isPossibility = false;
   Operation *source = value.getDefiningOp();
   if (source && isConstant(source)) {
     const ConstantFacts &facts = ranges.getConstants().getFacts(source);
@@ -87,13 +88,14 @@ void OverflowFinder::visitOperand(Operation *node, Carry carry,
   } else if (Origin origin = origins.lookup(value);
              origin.trace == Trace::Contained ||
              (origin.trace == Trace::Scaled && carry != Carry::Contracts)) {
+    isPossibility = true;
     reason = "operand '" + getValueName(value).str() + "' is made of '" +
              getValueName(origin.source).str() + "' (" +
              formatNumber(origin.number) + "), " + limits.name.str() +
              " ends at " + formatNumber(limits.max);
   }
   if (!reason.empty() && isRead16Bit(node, index))
-    hazards.add(node, std::move(reason));
+    hazards.add(node, std::move(reason), isPossibility);
 }
 
 /// The largest trace among the operands.

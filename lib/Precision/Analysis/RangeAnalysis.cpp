@@ -7,6 +7,8 @@
 
 #include "mp-opt/Precision/Analysis/RangeAnalysis.h"
 
+#include "mp-opt/Dialect/MP/Attributes.h"
+
 #include "mp-opt/Support/Rounding.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -227,10 +229,23 @@ Interval RangeAnalysis::getConstant(Operation *constant) {
 // RangeAnalysis
 //===----------------------------------------------------------------------===//
 
+/// The range that the user states for an input (mp-set-input-ranges).
+static Interval getStatedRange(BlockArgument argument) {
+  Operation *graph = argument.getOwner()->getParentOp();
+  auto stated = graph ? graph->getAttrOfType<DictionaryAttr>(mark::inputRanges)
+                      : DictionaryAttr();
+  StringRef name = stated ? getValueName(argument) : StringRef();
+  auto bounds = name.empty() ? DenseF64ArrayAttr()
+                             : stated.getAs<DenseF64ArrayAttr>(name);
+  if (!bounds || bounds.size() != 2)
+    return getRangeOfType(argument.getType());
+  return Interval::within(bounds[0], bounds[1]);
+}
+
 Interval RangeAnalysis::compute(Value value, SmallVectorImpl<Value> &missing) {
   Operation *op = value.getDefiningOp();
   if (!op)
-    return getRangeOfType(value.getType());
+    return getStatedRange(cast<BlockArgument>(value));
   if (isConstant(op))
     return limitTo(getConstant(op), value.getType());
   auto [it, isNew] = rules.try_emplace(op->getName().getAsOpaquePointer());

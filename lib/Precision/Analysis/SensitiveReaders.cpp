@@ -248,10 +248,12 @@ void findLargeIntegers(SensitivityContext &context) {
       const OperatorTraits &traits = context.getTraits(user);
       if (traits.contracts())
         context.found.hazards.add(
-            user, "operand '" + getValueName(value).str() +
-                      "' is made of integers of unknown range, " +
-                      context.limits.name.str() + " ends at " +
-                      formatNumber(context.limits.max));
+            user,
+            "operand '" + getValueName(value).str() +
+                "' is made of integers of unknown range, " +
+                context.limits.name.str() + " ends at " +
+                formatNumber(context.limits.max),
+            /*isCautious=*/true);
       else if (traits.movesData() || traits.kind == OperatorKind::Combination)
         llvm::for_each(user->getResults(), push);
     }

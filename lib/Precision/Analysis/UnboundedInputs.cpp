@@ -188,7 +188,8 @@ void PowerFinder::visit(Operation *node) {
 
 std::vector<UnboundedPower> PowerFinder::run() {
   for (BlockArgument argument : graph.getBody().getArguments())
-    if (isF32Tensor(argument.getType()) && !parameters.contains(argument))
+    if (isF32Tensor(argument.getType()) && !parameters.contains(argument) &&
+        !ranges.get(argument).isBounded())
       origins[argument] = {argument, false};
   graph.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isNode(op) && !isConstant(op))

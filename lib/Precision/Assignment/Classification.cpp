@@ -145,8 +145,12 @@ void Classifier::applyMarks(NodeClass &entry) {
   else if (composite &&
            classifyComposite(composite.getName()).opClass == OpClass::Deny)
     reason = classifyComposite(composite.getName()).reason;
-  if (reason.empty())
+  if (reason.empty()) {
+    if (auto proof = node->getAttrOfType<HazardAttr>(mark::harmless);
+        proof && entry.opClass != OpClass::Deny)
+      entry.reason = proof.getReason().getValue();
     return;
+  }
   entry.isBuiltin = false;
   if (entry.opClass == OpClass::Deny)
     return;

@@ -33,6 +33,14 @@ static constexpr RequestField<MixedPrecisionRequest> mixedPrecisionFields[] = {
      &MixedPrecisionRequest::raiseOpset},
     {"opset-limit", "opset-limit", "newest opset to raise to",
      &MixedPrecisionRequest::opsetLimit},
+    {"input-range", "input-range", "least and greatest elements of inputs",
+     &MixedPrecisionRequest::inputRanges, "NAME:LOW..HIGH"},
+    {"head-room", "head-room",
+     "factor by which values may exceed those of the data",
+     &MixedPrecisionRequest::headRoom},
+    {"trust-data", "trust-data",
+     "16 bit where data rule out what analyses fear",
+     &MixedPrecisionRequest::trustData},
 };
 
 llvm::ArrayRef<RequestField<MixedPrecisionRequest>>

@@ -29,6 +29,18 @@ namespace mp {
 class Reports;
 
 /// The conversions of a model, in the order in which they are applied.
+/// Callbacks that give a conversion the ranges of a model's values in data
+/// (API/Run/Calibration.h).
+struct RangeObserver {
+  /// Called with the model as it was read.
+  std::function<void(mlir::ModuleOp)> start;
+  /// Called before precision is decided, with the marks of all analyses; marks
+  /// values (Precision/Data/RangeMarks.h).
+  std::function<llvm::Error(mlir::ModuleOp)> observe;
+  /// Called once the result has been written: writes the file of ranges.
+  std::function<llvm::Error()> finish;
+};
+
 struct ConversionOptions {
   std::optional<TrainingRequest> training;
   std::optional<MixedPrecisionRequest> mixed;
@@ -40,6 +52,8 @@ struct ConversionOptions {
   /// Called before and after the precision of every node is decided; may be
   /// empty. With one of them, functions are inlined.
   std::function<llvm::Error(mlir::ModuleOp)> beforeAssign, afterAssign;
+  /// Empty functions if there are no data.
+  RangeObserver ranges;
 };
 
 /// Fails if settings of a training step are invalid, naming the flag of mp-opt.

@@ -13,6 +13,7 @@
 #include "mp-opt/API/Model/ModelOutput.h"
 #include "mp-opt/API/Model/ModuleDigest.h"
 #include "mp-opt/API/Model/Reports.h"
+#include "mp-opt/API/Run/Calibration.h"
 #include "mp-opt/API/Run/Verification.h"
 
 namespace mp {
@@ -24,6 +25,7 @@ struct ConvertOptions {
   std::string output;
   Format emit = Format::Auto;
   ConversionOptions conversion;
+  CalibrationOptions calibration;
   /// NAME=SIZE of symbolic dimensions.
   std::vector<std::string> dims;
   /// Options of --emit=llvm, obj and lib.
@@ -95,11 +97,16 @@ public:
   /// Prepares the reports. Writes the result if that is requested, unless it is
   /// a dry run.
   llvm::Error write(mlir::ModuleOp result, mlir::TimingScope &timing);
+  /// Writes the ranges that were measured, if that is requested; `write` does
+  /// so, too.
+  llvm::Error writeRanges();
 
   Reports &getReports() { return reports; }
   ModelOutput &getOutput() { return output; }
 
 private:
+  llvm::Error writeModel(mlir::ModuleOp result, mlir::TimingScope &timing);
+
   const ConvertOptions &options;
   const ModelInput &input;
   const ConversionObserver observer;

@@ -38,6 +38,10 @@ struct TrainerOptions {
   /// The path of a log with a line of JSON for each step (TrainingLog); empty
   /// for none.
   std::string log;
+  /// After this step, 0 for none, the ranges of values are measured on the next
+  /// batches and written to the file `ranges`, for the next conversion.
+  uint64_t recalibrateAt = 0;
+  std::string ranges;
   /// True if the model has averages of its parameters, which are the result.
   bool average = false;
   /// Data on which the loss is evaluated at the end of each epoch and of the

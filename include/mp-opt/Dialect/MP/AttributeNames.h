@@ -30,6 +30,20 @@ inline constexpr llvm::StringLiteral precision = "mp.precision";
 inline constexpr llvm::StringLiteral hazard = "mp.hazard";
 inline constexpr llvm::StringLiteral composite = "mp.composite";
 inline constexpr llvm::StringLiteral shapeArithmetic = "mp.shape_arithmetic";
+/// On a node with a hazard: the hazard is a possibility, which data can rule
+/// out (unit). On a node without: the reason why data have (HazardAttr).
+inline constexpr llvm::StringLiteral cautious = "mp.cautious";
+inline constexpr llvm::StringLiteral harmless = "mp.harmless";
+/// Statistics of values in data (array<f64>, Precision/Data/RangeMarks.h): on a
+/// node those of its results; on a graph those of its inputs, by name
+/// (dictionary).
+inline constexpr llvm::StringLiteral observed = "mp.observed";
+inline constexpr llvm::StringLiteral observedInputs = "mp.observed_inputs";
+/// On a graph: least and greatest elements of inputs, by name (dictionary of
+/// array<f64>).
+inline constexpr llvm::StringLiteral inputRanges = "mp.input_ranges";
+/// On a node: its number, as long as a copy of the model is measured (i64).
+inline constexpr llvm::StringLiteral place = "mp.place";
 /// On a product that stays 16 bit because of its cost: HazardAttr, the reason
 /// that would keep it fp32.
 inline constexpr llvm::StringLiteral costly = "mp.costly";
@@ -82,6 +96,10 @@ inline constexpr llvm::StringLiteral untyped = "mp.untyped";
 inline constexpr llvm::StringLiteral roundingError = "mp.rounding_error";
 inline constexpr llvm::StringLiteral errorLimit = "mp.error_limit";
 inline constexpr llvm::StringLiteral predictedError = "mp.predicted_error";
+/// On a node whose roundings have been attributed (f64 array): the relative
+/// root mean square error that they cause alone, their share of the squared
+/// error of the model, and the measured error, negative if it was not run.
+inline constexpr llvm::StringLiteral nodeError = "mp.node_error";
 /// On an Identity: the number (i64) of the place of a rounding
 /// (Attribution/RoundingSpots.h), and of a part of a pool's gradient.
 inline constexpr llvm::StringLiteral spot = "mp.spot";

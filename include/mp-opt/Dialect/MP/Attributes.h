@@ -63,8 +63,11 @@ inline mlir::Type getPrecisionType(mlir::Operation *node) {
   return held ? held.getType() : mlir::Type();
 }
 
-/// Sets the reason why `node` must not run in 16 bit, unless it has one.
-void addHazard(mlir::Operation *node, llvm::StringRef reason);
+/// Sets the reason why `node` must not run in 16 bit, unless it has one. A
+/// cautious reason is a possibility that data can rule out; the node's hazard
+/// is cautious if all its reasons are.
+void addHazard(mlir::Operation *node, llvm::StringRef reason,
+               bool isCautious = false);
 
 /// The text of a reason with its values in their places: `operand 'x' is f32`.
 std::string describeReason(llvm::StringRef text, mlir::ArrayAttr values);

@@ -130,7 +130,7 @@ def MP_RoundingErrorAttr : AttrDef<MP_Dialect, "RoundingError"> {
     order. An operand's counts only if the value is fp32 until then. `kinks` has
     the shares in the variance at kinks (ErrorLimitAttr).
 
-    `#mp.rounding_error<array<f64: 1.0e-06, 0.0, 2.0e-07>>`
+    `#mp.rounding_error<[1.0e-06, 0.0, 2.0e-07]>`
   }];
   let parameters = (ins "::mlir::DenseF64ArrayAttr":$errors,
                     OptionalParameter<"::mlir::DenseF64ArrayAttr">:$kinks);

@@ -43,6 +43,9 @@ std::optional<llvm::StringRef> getNodeMetadata(mlir::Operation *node,
 /// The same for the model.
 std::optional<llvm::StringRef> getModelMetadata(mlir::ModuleOp module,
                                                 llvm::StringRef key);
+/// Sets the value of a key in the metadata of the model.
+void setModelMetadata(mlir::ModuleOp module, llvm::StringRef key,
+                      llvm::StringRef value);
 
 /// Names that no node and no value of the model has.
 class UniqueNames {

@@ -24,8 +24,17 @@ namespace mp {
 /// The reasons why nodes must stay fp32; a node keeps the first that is found.
 class Hazards {
 public:
-  void add(mlir::Operation *node, std::string reason) {
-    reasons.try_emplace(node, std::move(reason));
+  /// Keeps the first reason. The hazard of a node is cautious if all its
+  /// reasons are (Dialect/MP/Attributes.h: addHazard).
+  void add(mlir::Operation *node, std::string reason, bool isCautious = false) {
+    bool isFirst = reasons.try_emplace(node, std::move(reason)).second;
+    if (!isCautious)
+      cautious.erase(node);
+    else if (isFirst)
+      cautious.insert(node);
+  }
+  bool isCautious(mlir::Operation *node) const {
+    return cautious.contains(node);
   }
   /// Empty if no hazard prevents 16 bit.
   llvm::StringRef lookup(mlir::Operation *node) const {
@@ -35,6 +44,7 @@ public:
 
 private:
   llvm::DenseMap<mlir::Operation *, std::string> reasons;
+  llvm::DenseSet<mlir::Operation *> cautious;
 };
 
 /// Analyzes all nodes of `scope` (a graph or a specialized function) and its

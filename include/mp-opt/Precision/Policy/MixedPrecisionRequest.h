@@ -25,6 +25,13 @@ struct MixedPrecisionRequest {
   int64_t maxWeightCopy = 4096;
   bool raiseOpset = true;
   int64_t opsetLimit = 25;
+  /// "NAME:LOW..HIGH": what the user knows about inputs.
+  std::vector<std::string> inputRanges;
+  /// The factor by which values may exceed those of data; 0 for the defaults
+  /// (Precision/Data/DataHazards.h).
+  double headRoom = 0;
+  /// Data may rule out what analyses fear.
+  bool trustData = false;
 
   /// All but the policy, which has its own.
   static llvm::ArrayRef<RequestField<MixedPrecisionRequest>> getFields();
