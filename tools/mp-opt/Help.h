@@ -15,8 +15,9 @@
 #include "llvm/ADT/StringRef.h"
 
 namespace mp::help {
-/// The texts of --help, --help=train, --help=code and mp-opt diff --help.
-extern const llvm::StringLiteral options, training, code, diff;
+/// The texts of --help, --help=train, --help=code, and of the commands diff,
+/// bisect and reduce.
+extern const llvm::StringLiteral options, training, code, diff, bisect, reduce;
 } // namespace mp::help
 
 #endif // MPOPT_TOOLS_HELP_H

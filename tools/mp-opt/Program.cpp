@@ -7,12 +7,14 @@
 
 #include "Program.h"
 
+#include "Bisect.h"
 #include "Completion.h"
 #include "Diff.h"
 #include "Driver.h"
 #include "InternalErrors.h"
 #include "Message.h"
 #include "Options.h"
+#include "Reduce.h"
 #include "StandardStreams.h"
 
 #include "mp-opt/Dialect/MP/MP.h"
@@ -54,13 +56,19 @@ static int runProgram(int argc, char **argv) {
   registerAllPasses();
   auto run = [&](Arguments rest) { return runDirectly(rest, registry); };
   auto diff = [&](Arguments rest) { return runDiff(rest, registry); };
+  auto bisect = [&](Arguments rest) { return runBisect(rest, registry); };
+  auto reduce = [&](Arguments rest) { return runReduce(rest, registry); };
   Arguments arguments(argv + 1, argv + argc);
   CompletedProgram program{
-      "mp-opt", /*takesFiles=*/true, {{"", run}, {"diff", diff}}};
+      "mp-opt",
+      /*takesFiles=*/true,
+      {{"", run}, {"diff", diff}, {"bisect", bisect}, {"reduce", reduce}}};
   if (std::optional<int> code = printCompletion(program, arguments))
     return *code;
-  if (!arguments.empty() && llvm::StringRef(arguments.front()) == "diff")
-    return diff(arguments.drop_front());
+  for (const CompletedCommand &command : program.commands)
+    if (!arguments.empty() && !command.name.empty() &&
+        arguments.front() == command.name)
+      return command.run(arguments.drop_front());
   if (std::string help = getHelpFlag(arguments); !help.empty())
     return run(help.c_str());
   return run(arguments);

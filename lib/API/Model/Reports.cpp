@@ -68,7 +68,7 @@ bool Reports::needsNodes() const {
   return options.summary == SummaryForm::JSON || options.annotate ||
          !options.explain.empty() || !options.report.empty() ||
          !options.overlay.empty() || options.keepsReport ||
-         options.keepsOverlay;
+         options.keepsOverlay || options.onNodes;
 }
 
 void Reports::addStart(OpPassManager &pm) {
@@ -119,6 +119,8 @@ LogicalResult Reports::make(ModuleOp module) {
     llvm::raw_string_ostream os(overlay);
     printOverlay(report, os);
   }
+  if (options.onNodes)
+    options.onNodes(report);
   if (options.annotate)
     annotateNodes(report);
   stripMarks(module);
