@@ -103,8 +103,10 @@ bool removeNodes(ModuleOp module, ChangeRange names) {
   for (Operation *node : removed)
     if (!replaceByInputs(graph, node, removed))
       return false;
-  for (Operation *node : llvm::reverse(removed))
-    node->dropAllUses(), node->erase();
+  for (Operation *node : llvm::reverse(removed)) {
+    node->dropAllUses();
+    node->erase();
+  }
   SmallVector<Value> added;
   for (Value value : read)
     if (value.use_empty() && !getValueName(value).empty()) {
@@ -177,7 +179,7 @@ bool bypassNodes(ModuleOp module, ChangeRange names) {
 }
 
 //===----------------------------------------------------------------------===//
-// What nobody needs
+// Unused nodes, inputs and functions
 //===----------------------------------------------------------------------===//
 
 static void removeUnusedFunctions(ModuleOp module) {
@@ -203,14 +205,15 @@ void removeUnused(ModuleOp module) {
   GraphOp graph = getMainGraph(module);
   GraphEditor editor(graph);
   Block &block = editor.getBlock();
-  for (Operation &op :
-       llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
-    if (auto initializer = dyn_cast<InitializerOp>(op)) {
-      if (!initializer.getOverridable() && op.use_empty())
-        op.erase();
-    } else if (op.use_empty()) {
-      op.erase();
-    }
+  SmallVector<Operation *> ops;
+  for (Operation &op : block.without_terminator())
+    ops.push_back(&op);
+  for (Operation *op : llvm::reverse(ops)) {
+    auto initializer = dyn_cast<InitializerOp>(op);
+    bool isDefault = initializer && initializer.getOverridable();
+    if (op->use_empty() && !isDefault)
+      op->erase();
+  }
   for (int index = int(block.getNumArguments()) - 1; index >= 0; --index) {
     BlockArgument input = block.getArgument(index);
     if (!input.use_empty())

@@ -8,6 +8,7 @@
 #include "mp-opt/API/Search/Reduction.h"
 
 #include "CandidateData.h"
+#include "SizeChanges.h"
 
 #include "mp-opt/API/Search/GraphChanges.h"
 #include "mp-opt/Support/DeltaDebugging.h"
@@ -78,6 +79,16 @@ template <typename T> static bool refuse(Expected<T> &failed) {
   return false;
 }
 
+/// A candidate without a difference would count as a change, again and again.
+static bool isSameContent(const std::string &path, const std::string &other) {
+  auto open = [](const std::string &name) {
+    return MemoryBuffer::getFile(name, /*IsText=*/false,
+                                 /*RequiresNullTerminator=*/false);
+  };
+  auto file = open(path), second = open(other);
+  return file && second && (*file)->getBuffer() == (*second)->getBuffer();
+}
+
 //===----------------------------------------------------------------------===//
 // Candidates
 //===----------------------------------------------------------------------===//
@@ -86,7 +97,10 @@ Expected<std::unique_ptr<Model>>
 Reduction::read(const std::string &path) const {
   ModelOptions reading = options.reading;
   reading.onMessage = nullptr;
-  return Model::read(path, registry, std::move(reading));
+  auto model = Model::read(path, registry, std::move(reading));
+  if (model)
+    inferTypes((*model)->getModule());
+  return model;
 }
 
 /// Writes the candidate. False if it is not a valid model.
@@ -102,6 +116,14 @@ Expected<bool> Reduction::writeCandidate(Model &model, bool isDoubtful) {
   auto again = read(candidate.model);
   if (!again)
     return refuse(again);
+  if (isDoubtful) {
+    describeOutputs((*again)->getModule());
+    if (Error failed =
+            (*again)->writeONNX(candidate.model, /*copiesDataFiles=*/true)) {
+      consumeError(std::move(failed));
+      return false;
+    }
+  }
   bool isRun = isDoubtful && isRunnable;
   if (!isRun && !options.hasData)
     return true;
@@ -164,6 +186,10 @@ Error Reduction::observe() {
 /// it is then the best model. Absent if the search is over.
 Expected<std::optional<bool>> Reduction::tryChanges(const ChangeKind &kind,
                                                     ChangeRange changes) {
+  if (search.isStopped()) {
+    isOver = true;
+    return std::nullopt;
+  }
   auto model = read(best.model);
   if (!model)
     return model.takeError();
@@ -173,7 +199,7 @@ Expected<std::optional<bool>> Reduction::tryChanges(const ChangeKind &kind,
   auto isValid = writeCandidate(**model, kind.isDoubtful);
   if (!isValid)
     return isValid.takeError();
-  if (!*isValid)
+  if (!*isValid || isSameContent(candidate.model, best.model))
     return false;
   auto passes = search.ask(candidate, size);
   if (!passes)

@@ -10,6 +10,7 @@
 #include "mp-opt/API/Search/GraphChanges.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Target/ONNX/ConstantData.h"
+#include "mp-opt/Target/ONNX/NodeTypes.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -63,6 +64,24 @@ void forgetTypes(ModuleOp module) {
     yield->setAttr(attr::outputs, ArrayAttr::get(op->getContext(), entries));
     yield->removeAttr(attr::valueInfo);
   });
+}
+
+void inferTypes(ModuleOp module) {
+  NodeTypes types;
+  for (Operation &op : getMainGraph(module).getBody().getOps())
+    if (isNode(&op))
+      types.inferNested(&op);
+}
+
+void describeOutputs(ModuleOp module) {
+  GraphEditor editor(getMainGraph(module));
+  SmallVector<Value> values(editor.getYield().getOperands());
+  if (llvm::any_of(values, [](Value value) {
+        return !isa<RankedTensorType>(value.getType());
+      }))
+    return;
+  editor.eraseOutputs([](unsigned) { return true; });
+  editor.addOutputs(values);
 }
 
 /// The names of an input's sizes, empty for no name.
@@ -142,7 +161,7 @@ static TypedAttr replaceSize(TypedAttr value,
   SmallVector<int64_t> numbers(elements.getValues<int64_t>());
   bool any = false;
   for (int64_t &number : numbers)
-    if (from.contains(number)) {
+    if (from.contains(number) && number > to) {
       number = to;
       any = true;
     }
@@ -172,7 +191,18 @@ static double roundDigits(double number) {
   return std::isfinite(scale) ? std::round(number * scale) / scale : number;
 }
 
-/// The filled constant; null if it would be the same.
+static bool isSame(TypedAttr value, TypedAttr other) {
+  if (value == other)
+    return true;
+  if (isa<DenseElementsAttr>(value) && isa<DenseElementsAttr>(other))
+    return false;
+  std::optional<Tensor> a = getData(value), b = getData(other);
+  return a && b && a->getNumBytes() == b->getNumBytes() &&
+         !std::memcmp(a->getData(), b->getData(), b->getNumBytes());
+}
+
+/// The filled constant; null if it would be the same, or is simpler already:
+/// zeros stay zeros.
 static TypedAttr fill(TypedAttr value, Filling filling) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   auto element =
@@ -186,10 +216,13 @@ static TypedAttr fill(TypedAttr value, Filling filling) {
                       &isInexact);
     return converted;
   };
-  TypedAttr filled;
-  if (filling != Filling::Rounded) {
-    filled = DenseElementsAttr::get(type, convert(filling == Filling::Ones));
-  } else {
+  TypedAttr zeros = DenseElementsAttr::get(type, convert(0));
+  if (isSame(value, zeros))
+    return {};
+  if (filling == Filling::Zeros)
+    return zeros;
+  TypedAttr filled = DenseElementsAttr::get(type, convert(1));
+  if (filling == Filling::Rounded) {
     std::optional<Tensor> data =
         type.getNumElements() <= maxRounded ? getData(value) : std::nullopt;
     if (!data)
@@ -200,13 +233,7 @@ static TypedAttr fill(TypedAttr value, Filling filling) {
                                            return convert(roundDigits(number));
                                          })));
   }
-  if (auto dense = dyn_cast<DenseElementsAttr>(value))
-    return dense == filled ? TypedAttr() : filled;
-  std::optional<Tensor> before = getData(value), after = getData(filled);
-  bool isSame =
-      before && after &&
-      !std::memcmp(before->getData(), after->getData(), after->getNumBytes());
-  return isSame ? TypedAttr() : filled;
+  return isSame(value, filled) ? TypedAttr() : filled;
 }
 
 Changes listFillings(ModuleOp module, Filling filling) {
@@ -318,7 +345,8 @@ static void setInputSizes(GraphEditor &editor, BlockArgument input,
     bool isNamed = axis < names.size() && wanted.names.contains(names[axis]);
     std::string place = (getValueName(input) + ":" + Twine(axis)).str();
     if ((isNamed && ShapedType::isDynamic(size)) ||
-        (wanted.axes.contains(place) && size != to)) {
+        (wanted.axes.contains(place) &&
+         (ShapedType::isDynamic(size) || size > to))) {
       size = to;
       any = true;
     }

@@ -16,6 +16,13 @@ namespace mp {
 /// Makes the sizes of all results of nodes and of outputs unknown.
 void forgetTypes(mlir::ModuleOp module);
 
+/// Adds types that the model does not store, as far as they can be inferred.
+void inferTypes(mlir::ModuleOp module);
+
+/// Describes the outputs by the types of their values, if all ranks are known.
+/// ONNX demands the ranks of outputs.
+void describeOutputs(mlir::ModuleOp module);
+
 } // namespace mp
 
 #endif // MPOPT_LIB_API_SEARCH_SIZECHANGES_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Of the nodes that a conversion makes 16 bit, finds those that must stay fp32
-// for the result to pass a check, by group testing (Support/GroupTesting.h).
+// Finds the nodes, among those that a conversion makes 16 bit, that must stay
+// fp32 for the result to pass a check, by group testing (Support/GroupTesting.h).
 // Nodes are kept by rules for nodes, by name, so that everything else of the
 // conversion stays the same. Nodes of one name are one item.
 //
