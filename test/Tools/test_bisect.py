@@ -216,7 +216,8 @@ def test_nothing_to_find(tmp_path):
     done = bisect(tmp_path / "m.onnx", "true", "-o", tmp_path / "p")
     assert "the check passes with all 3 nodes in 16 bit" in done.stdout
     assert not (tmp_path / "p").exists()
-    done = bisect(tmp_path / "m.onnx", "true", "--policy=float32", code=2)
+    done = bisect(tmp_path / "m.onnx", "true", "--policy=float32", code=1)
+    assert "the precision is fp16 in --mixed-fp16 and float32" in done.stderr
     done = run("bisect", tmp_path / "m.onnx", "--fp16", "--deny-node=.*",
                "--check=true")
     assert "makes no node 16 bit" in done.stdout
@@ -227,10 +228,11 @@ def test_runs_that_are_used_up(chain, tmp_path):
     policy = tmp_path / "p.yaml"
     done = bisect(chain, check, "--max-runs=6", "-o", policy)
     assert "fewer nodes in fp32 may do" in done.stderr
+    assert "nodes suffice in fp32 (6 runs)" in done.stdout
     low = tmp_path / "low.onnx"
     run(chain, f"--policy={policy}", "-o", low)
     assert subprocess.run(f"{check} {low}", shell=True).returncode == 0
-    done = bisect(chain, check, "--max-runs=2", code=3)
+    done = bisect(chain, check, "--max-runs=1", code=3)
     assert "--max-runs are used up before there is a result" in done.stderr
 
 

@@ -11,9 +11,8 @@ import searches
 from onnx import TensorProto, helper, numpy_helper
 from searches import run
 
-# Fails if there is a LeakyRelu with an unusual attribute.
-# The operator and a float are searched for in the bytes, since onnx takes long
-# to start.
+# Fails if there is a LeakyRelu with an unusual attribute. Both are searched for
+# in the bytes, since onnx takes long to start.
 FINDS_LEAKY = r"""
 import struct
 content = open(sys.argv[1], "rb").read()

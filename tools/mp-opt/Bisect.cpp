@@ -113,7 +113,8 @@ static void printText(const BisectionResult &found, const SearchFlags &search,
   if (found.kind != BisectionResult::Found)
     return;
   os << found.names.size() << " of " << found.numCandidates
-     << " nodes must stay fp32 (" << found.numRuns << " runs):\n";
+     << (found.isMinimal ? " nodes must stay" : " nodes suffice in")
+     << " fp32 (" << found.numRuns << " runs):\n";
   for (const std::string &node : found.nodes)
     os << "  " << node << "\n";
   if (search.output.empty())

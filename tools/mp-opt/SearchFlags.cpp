@@ -118,12 +118,13 @@ int SearchFlags::refuse(const Twine &text, const CheckAnswer &answer) const {
   say(DiagnosticSeverity::Error, text);
   StringRef rest = StringRef(answer.output).rtrim();
   // The end of a long output says most.
-  constexpr size_t maxLines = 5;
+  constexpr size_t maxLines = 5, maxColumns = 200;
   SmallVector<StringRef> lines;
   rest.split(lines, '\n');
   if (!rest.empty())
     for (StringRef line : ArrayRef(lines).take_back(maxLines))
-      say(DiagnosticSeverity::Note, "the check prints: " + line);
+      say(DiagnosticSeverity::Note,
+          "the check prints: " + line.take_front(maxColumns));
   return exitOutside;
 }
 

@@ -25,6 +25,14 @@ CandidateData::CandidateData(DataSet data) {
       known[input.name] = input.tensor;
 }
 
+Error CandidateData::check(Model &model, const DataSet &data) {
+  auto inputs = model.getInputs({});
+  if (!inputs)
+    return inputs.takeError();
+  return bindInputs(*inputs, data, {/*seed=*/0, /*onMessage=*/nullptr})
+      .takeError();
+}
+
 /// The first elements of a tensor along each axis, if `sizes`, of which unknown
 /// ones are negative, are smaller. Absent if the ranks differ or one is
 /// greater.

@@ -16,6 +16,8 @@ namespace mp {
 class CandidateData {
 public:
   explicit CandidateData(DataSet data);
+  /// Fails unless all of `data` fit the inputs of `model`.
+  static llvm::Error check(Model &model, const DataSet &data);
 
   /// Tensors for all inputs of `model` without a default: known ones, their
   /// first elements if sizes have become smaller, and random numbers. Fails if

@@ -46,7 +46,7 @@ public:
 
 private:
   Expected<ReductionResult::Kind> start();
-  Error readData();
+  Error readData(Model &model);
   Error observe();
   Expected<std::optional<bool>> tryChanges(const ChangeKind &kind,
                                            ChangeRange changes);
@@ -325,28 +325,31 @@ Error Reduction::reduce() {
 // The search
 //===----------------------------------------------------------------------===//
 
-Error Reduction::readData() {
-  if (options.data.empty())
+Error Reduction::readData(Model &model) {
+  if (!options.hasData)
     return Error::success();
-  auto read = readDataSet(options.data);
-  if (!read)
-    return read.takeError();
-  data = CandidateData(std::move(*read));
+  DataSet taken;
+  if (!options.data.empty()) {
+    auto read = readDataSet(options.data);
+    if (!read)
+      return read.takeError();
+    taken = std::move(*read);
+  }
+  if (Error failed = CandidateData::check(model, taken))
+    return failed;
+  data = CandidateData(std::move(taken));
   return Error::success();
 }
 
 Expected<ReductionResult::Kind> Reduction::start() {
-  if (Error failed = readData())
-    return std::move(failed);
   auto model = Model::read(options.input, registry, options.reading);
   if (!model)
     return model.takeError();
+  if (Error failed = readData(**model))
+    return std::move(failed);
   if (Error failed = search.open("reduce", (*model)->getContent(),
                                  options.hasData ? "data=" + options.data : ""))
     return std::move(failed);
-  if (options.hasData)
-    if (auto inputs = data.bind(**model); !inputs)
-      return inputs.takeError();
   result.before = GraphSize((*model)->getModule()).describe();
   auto isValid = writeCandidate(**model, /*isDoubtful=*/false);
   if (!isValid)
