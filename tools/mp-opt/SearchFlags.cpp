@@ -79,9 +79,9 @@ ModelOptions SearchFlags::getModelOptions() const {
   ModelOptions options;
   options.externalDataRoots = roots;
   options.check = level;
-  options.onMessage = [](StringRef name, DiagnosticSeverity severity,
-                         const Twine &text) {
-    printMessage(name, severity, text);
+  options.onMessage = [tool = tool](StringRef name, DiagnosticSeverity severity,
+                                    const Twine &text) {
+    printMessage(name.empty() ? tool : name, severity, text);
   };
   return options;
 }
