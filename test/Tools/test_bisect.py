@@ -59,6 +59,22 @@ def test_nodes_that_fail_together(chain, tmp_path):
     assert found["nodes"] in (["layer3"], ["layer250"])
 
 
+def test_nodes_without_names(tmp_path):
+    """The conversion renames the output of the last node, which names it."""
+    model = tmp_path / "m.onnx"
+    searches.make_chain(4, model)
+    changed = onnx.load(model)
+    for node in changed.graph.node:
+        node.name = ""
+    onnx.save(changed, model)
+    # The conversion keeps the names of weights, and their bytes have types.
+    check = searches.write_check(tmp_path, searches.fail_for(["layer3"]))
+    policy = tmp_path / "policy.yaml"
+    found = json.loads(bisect(model, check, "-o", policy, "--json").stdout)
+    assert found["nodes"] == ["y3"]
+    run(model, f"--policy={policy}", "-o", tmp_path / "low.onnx")
+
+
 def test_a_policy_of_the_user_stays_in_force(chain, tmp_path):
     """Rules by patterns, for the culprit too, and a list."""
     mine = tmp_path / "mine.yaml"

@@ -38,8 +38,8 @@ private:
   Expected<BisectionResult::Kind> start();
   Expected<BisectionResult::Kind> find();
   Error writeUnchanged();
-  Error writeConverted(const MixedPrecisionRequest &request,
-                       std::vector<LowNode> *low);
+  Error listLow();
+  Error writeConverted(const MixedPrecisionRequest &request);
   Expected<std::optional<bool>> askWithout(const BitVector &kept,
                                            bool isRepeated = false);
   MixedPrecisionRequest deny(const BitVector &kept) const;
@@ -106,31 +106,51 @@ Error Bisection::writeUnchanged() {
   return (*model)->writeONNX(files.model, /*copiesDataFiles=*/true);
 }
 
-/// Converts the model as it is in its file; `low`, if given, receives the nodes
-/// in 16 bit. Only that conversion reports warnings: the others repeat them.
-Error Bisection::writeConverted(const MixedPrecisionRequest &request,
-                                std::vector<LowNode> *low) {
+/// Rules know a node without a name by its first output. Conversion may rename
+/// that output, so the node gets its name before.
+static void nameNodes(mlir::ModuleOp module) {
+  module.walk([](mlir::Operation *op) {
+    if (!onnxir::isNode(op) || !op->getNumResults() ||
+        !onnxir::getNodeName(op).empty())
+      return;
+    if (mlir::StringAttr name = onnxir::getValueNameAttr(op->getResult(0)))
+      if (!name.empty())
+        op->setAttr(onnxir::attr::name, name);
+  });
+}
+
+/// Lists the nodes that the conversion makes 16 bit. This conversion reports
+/// warnings, which those of candidates repeat.
+Error Bisection::listLow() {
+  auto model = Model::read(options.input, registry, options.reading);
+  if (!model)
+    return model.takeError();
+  nameNodes((*model)->getModule());
+  StringSet<> seen;
+  ReportOptions reporting;
+  reporting.onNodes = [&](const PrecisionReport &report) {
+    for (const ReportNode &node : report.nodes) {
+      std::string name = node.getDisplayName();
+      if (node.state == ReportNode::Low && !node.isInsertedCast &&
+          !name.empty() && seen.insert(name).second)
+        low.push_back({name, onnxir::describe(node.op)});
+    }
+  };
+  Reports reports(reporting);
+  ConversionOptions conversion;
+  conversion.mixed = options.request;
+  return (*model)->convert(conversion, &reports);
+}
+
+Error Bisection::writeConverted(const MixedPrecisionRequest &request) {
   ModelOptions reading = options.reading;
-  if (!low)
-    reading.onMessage = nullptr;
+  reading.onMessage = nullptr;
   auto model = Model::read(options.input, registry, std::move(reading));
   if (!model)
     return model.takeError();
-  ReportOptions reporting;
-  StringSet<> seen;
-  if (low)
-    reporting.onNodes = [&](const PrecisionReport &report) {
-      for (const ReportNode &node : report.nodes) {
-        std::string name = node.getDisplayName();
-        if (node.state == ReportNode::Low && !node.isInsertedCast &&
-            !name.empty() && seen.insert(name).second)
-          low->push_back({name, onnxir::describe(node.op)});
-      }
-    };
-  Reports reports(reporting);
   ConversionOptions conversion;
   conversion.mixed = request;
-  if (Error failed = (*model)->convert(conversion, &reports))
+  if (Error failed = (*model)->convert(conversion))
     return failed;
   return (*model)->writeONNX(files.model, /*copiesDataFiles=*/true);
 }
@@ -144,7 +164,7 @@ MixedPrecisionRequest Bisection::deny(const BitVector &kept) const {
 
 Expected<std::optional<bool>> Bisection::askWithout(const BitVector &kept,
                                                     bool isRepeated) {
-  if (Error failed = writeConverted(deny(kept), /*low=*/nullptr))
+  if (Error failed = writeConverted(deny(kept)))
     return failed;
   return search.ask(files,
                     Twine(kept.count()) + " of " + Twine(low.size()) +
@@ -208,7 +228,7 @@ Expected<std::optional<bool>> Bisection::passesWithPolicy() {
     return failed;
   if (Error failed = (*file)->commit())
     return failed;
-  if (Error failed = writeConverted(request, /*low=*/nullptr))
+  if (Error failed = writeConverted(request))
     return failed;
   return search.ask(files, "with the policy");
 }
@@ -231,12 +251,12 @@ Expected<BisectionResult::Kind> Bisection::start() {
     return getEnd();
   if (!**unchanged)
     return BisectionResult::UnchangedFails;
-  if (Error failed = writeConverted(options.request, &low))
+  if (Error failed = listLow())
     return failed;
   result.numCandidates = low.size();
   if (low.empty())
     return BisectionResult::NothingIsLow;
-  auto all = search.ask(files, "0 of " + Twine(low.size()) + " nodes in fp32");
+  auto all = askWithout(BitVector(low.size()));
   if (!all)
     return all.takeError();
   if (!*all)

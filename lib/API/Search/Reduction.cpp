@@ -259,7 +259,7 @@ static ChangeKind fillBy(Filling filling) {
           [filling](Model &model, ChangeRange names) {
             return fillInitializers(model.getModule(), names, filling);
           },
-          /*isDoubtful=*/false, /*keepsValues=*/false};
+          /*isDoubtful=*/true, /*keepsValues=*/false};
 }
 
 static ChangeKind inlineFunctions() {

@@ -255,6 +255,8 @@ bool fillInitializers(ModuleOp module, ChangeRange names, Filling filling) {
     if (TypedAttr filled = fill(initializer.getValueAttr(), filling))
       initializer.setValueAttr(filled);
   });
+  // Sizes may depend on the elements, as those of Resize on its scales.
+  forgetTypes(module);
   return true;
 }
 
