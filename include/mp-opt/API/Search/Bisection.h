@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Finds the nodes, among those that a conversion makes 16 bit, that must stay
-// fp32 for the result to pass a check, by group testing (Support/GroupTesting.h).
-// Nodes are kept by rules for nodes, by name, so that everything else of the
-// conversion stays the same. Nodes of one name are one item.
+// fp32 for the result to pass a check, by group testing
+// (Support/GroupTesting.h). Nodes are kept by rules for nodes, by name, so that
+// everything else of the conversion stays the same. Nodes of one name are one
+// item.
 //
 //===----------------------------------------------------------------------===//
 
