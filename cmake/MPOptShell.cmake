@@ -58,8 +58,11 @@ mp_completion(mp-run)
 set(commands run bench compare train plan show)
 list(TRANSFORM commands REPLACE "(.+)" "mp-run-\\1" OUTPUT_VARIABLE pages)
 mp_man_page(mp-opt --topics=train,code
-            SEE mp-opt-diff mp-run mp-opt-lsp-server)
-mp_man_page(mp-opt COMMAND diff SEE mp-opt)
+            SEE mp-opt-diff mp-opt-bisect mp-opt-reduce mp-run
+            mp-opt-lsp-server)
+foreach(command diff bisect reduce)
+  mp_man_page(mp-opt COMMAND ${command} SEE mp-opt)
+endforeach()
 mp_man_page(mp-run --no-table SEE mp-opt ${pages})
 foreach(command IN LISTS commands)
   mp_man_page(mp-run COMMAND ${command} --like=run SEE mp-run mp-opt)

@@ -9,7 +9,7 @@ import subprocess
 import embed_examples
 
 COMMANDS = {
-    "mp-opt": ["mp-opt", "mp-opt diff"],
+    "mp-opt": ["mp-opt", "mp-opt diff", "mp-opt bisect", "mp-opt reduce"],
     "mp-run": [f"mp-run {c}" for c in
                ("run", "bench", "compare", "train", "plan", "show")],
 }

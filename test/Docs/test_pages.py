@@ -144,7 +144,8 @@ def test_names_of_code_exist():
 def known_flags():
     programs = pathlib.Path(MP_OPT).parent
     texts = [print_help(["mp-opt", "--help=all"])]
-    for command in (["mp-opt", "diff"], *(["mp-run", c] for c in COMMANDS)):
+    for command in (*(["mp-opt", c] for c in ("diff", "bisect", "reduce")),
+                    *(["mp-run", c] for c in COMMANDS)):
         done = subprocess.run(
             [programs / command[0], *command[1:], "--help=json"],
             capture_output=True, text=True, timeout=60, check=True,

@@ -75,7 +75,7 @@ LAYERS = (
     "Codegen/GPU", "Codegen/GPU/Contract", "Codegen/GPU/Emit", "Codegen/GPU/Strategy",
     "Codegen/GPU/Partition", "Codegen/GPU/Emulation",
     "Collectives", "Emulation", "Execution", "passes", "Codegen/Host",
-    "API/Model", "API/Run", "API/Train", "Options", "CAPI",
+    "API/Model", "API/Run", "API/Train", "API/Search", "Options", "CAPI",
 )  # fmt: skip
 # Files may name fewer operators than this.
 MANY_OPERATORS = 8

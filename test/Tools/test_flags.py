@@ -12,7 +12,7 @@ from support import MP_OPT, ROOT
 MP_RUN = str(pathlib.Path(MP_OPT).with_name("mp-run"))
 COMMANDS = {
     "mp-opt": [MP_OPT],
-    "mp-opt diff": [MP_OPT, "diff"],
+    **{f"mp-opt {name}": [MP_OPT, name] for name in ("diff", "bisect", "reduce")},
     **{
         f"mp-run {name}": [MP_RUN, name]
         for name in ("run", "bench", "compare", "train", "show")

@@ -18,7 +18,7 @@ namespace mp::help {
 /// The texts of --help, --help=train, --help=code, --help=data and of the
 /// commands.
 extern const llvm::StringLiteral options, training, code, data, diff, attribute,
-    tune;
+    tune, bisect, reduce;
 } // namespace mp::help
 
 #endif // MPOPT_TOOLS_HELP_H

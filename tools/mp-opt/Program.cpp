@@ -7,6 +7,7 @@
 
 #include "Program.h"
 
+#include "Bisect.h"
 #include "Completion.h"
 #include "DataCommands.h"
 #include "Diff.h"
@@ -14,6 +15,7 @@
 #include "InternalErrors.h"
 #include "Message.h"
 #include "Options.h"
+#include "Reduce.h"
 #include "StandardStreams.h"
 
 #include "mp-opt/Dialect/MP/MP.h"

@@ -313,12 +313,13 @@ llvm::Expected<std::string> Model::getONNX() {
   return bytes;
 }
 
-llvm::Error Model::writeONNX(StringRef path) {
+llvm::Error Model::writeONNX(StringRef path, bool copiesDataFiles) {
   ErrorRecorder recorder(context);
   ModelOutputOptions where;
   where.path = path.str();
   where.inputPath = name;
-  where.copiesDataFiles = false;
+  where.externalDataRoots = options.externalDataRoots;
+  where.copiesDataFiles = copiesDataFiles;
   llvm::Error failed = ModelOutput(std::move(where), input)
                            .write(*module, Format::ONNX, /*unchanged=*/false);
   if (!failed || recorder.isEmpty())

@@ -79,7 +79,8 @@ llvm::Error checkTraining(const TrainingRequest &request) {
 
 llvm::Error printPolicy(
     PolicyRequest request, const DialectRegistry &registry, raw_ostream &os,
-    llvm::function_ref<void(DiagnosticSeverity, const Twine &)> onMessage) {
+    llvm::function_ref<void(DiagnosticSeverity, const Twine &)> onMessage,
+    bool hasDefaults) {
   llvm::Expected<PolicyOptions> loaded = loadPolicy(request);
   if (!loaded)
     return loaded.takeError();
@@ -99,7 +100,7 @@ llvm::Error printPolicy(
       failed(policy->checkOperators(*module, dialect.getSchemas())))
     return makeError({ErrorKind::BadInput, "the policy is invalid",
                       /*isReported=*/true});
-  printPolicy(*policy, os);
+  printPolicy(*policy, os, hasDefaults);
   return llvm::Error::success();
 }
 

@@ -46,7 +46,7 @@ bool Reports::needsNodes() const {
   return options.summary == SummaryForm::JSON || options.annotate ||
          !options.explain.empty() || !options.report.empty() ||
          !options.overlay.empty() || options.keepsReport ||
-         options.keepsOverlay;
+         options.keepsOverlay || options.onNodes;
 }
 
 void Reports::addStart(OpPassManager &pm) {
@@ -97,6 +97,8 @@ llvm::Error Reports::make(ModuleOp module) {
     llvm::raw_string_ostream os(overlay);
     printOverlay(report, os);
   }
+  if (options.onNodes)
+    options.onNodes(report);
   if (options.annotate)
     annotateNodes(report);
   stripMarks(module);

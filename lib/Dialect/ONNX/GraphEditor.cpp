@@ -130,6 +130,33 @@ void GraphEditor::setInputs(
   }
 }
 
+void GraphEditor::setInputType(BlockArgument input, Type type,
+                               ArrayRef<StringRef> sizes) {
+  YieldOp yield = getYield();
+  SmallVector<Attribute> entries(
+      yield->getAttrOfType<ArrayAttr>(attr::inputs).getValue());
+  entries[input.getArgNumber()] =
+      describe(onnxir::getValueName(input), type, sizes);
+  input.setType(type);
+  yield->setAttr(attr::inputs, builder.getArrayAttr(entries));
+}
+
+void GraphEditor::eraseOutputs(llvm::function_ref<bool(unsigned)> isErased) {
+  YieldOp yield = getYield();
+  auto described = yield->getAttrOfType<ArrayAttr>(attr::outputs);
+  SmallVector<Attribute> entries;
+  SmallVector<Value> values;
+  for (auto [index, value] : llvm::enumerate(yield.getOperands())) {
+    if (isErased(index))
+      continue;
+    values.push_back(value);
+    if (described && index < described.size())
+      entries.push_back(described[index]);
+  }
+  yield.getValuesMutable().assign(values);
+  yield->setAttr(attr::outputs, builder.getArrayAttr(entries));
+}
+
 void GraphEditor::eraseInput(unsigned index) {
   YieldOp yield = getYield();
   SmallVector<Attribute> entries(

@@ -301,6 +301,9 @@ Expected<PolicyOptions> loadPolicy(PolicyRequest &request) {
   for (const std::string &text : request.denyNodes)
     options.rules.push_back(
         {NodeRule::Regex, OpClass::Deny, text, {}, {}, "--deny-node"});
+  for (const std::string &text : request.denyNames)
+    options.rules.push_back(
+        {NodeRule::Name, OpClass::Deny, text, {}, {}, denyNamesPlace.str()});
   if (request.strict)
     options.strict = true;
   if (Error failed = addFiles(request, options))

@@ -52,7 +52,7 @@ public:
   PolicyPrinter(const PrecisionPolicy &policy, raw_ostream &os)
       : policy(policy), options(policy.getOptions()), os(os) {}
 
-  void print();
+  void print(bool hasDefaults);
 
 private:
   void printValue(StringRef key, const std::optional<PolicyEntry> &value);
@@ -226,7 +226,7 @@ void PolicyPrinter::printDefaults() {
       printNames(stringifyOpClass(opClass), names[unsigned(opClass)]);
 }
 
-void PolicyPrinter::print() {
+void PolicyPrinter::print(bool hasDefaults) {
   os << "# The policy in force, as --policy reads it.\nversion: 1\n";
   PolicyEntry precision{"bf16", "default"};
   printValue("precision", options.precision.value_or(precision));
@@ -245,12 +245,14 @@ void PolicyPrinter::print() {
   printOps();
   printRules();
   printMetadata();
-  if (!policy.changesNothing())
+  // Lists that replace the built-in ones are a part of the policy.
+  if (!policy.changesNothing() && (hasDefaults || options.defaults))
     printDefaults();
 }
 
-void printPolicy(const PrecisionPolicy &policy, raw_ostream &os) {
-  PolicyPrinter(policy, os).print();
+void printPolicy(const PrecisionPolicy &policy, raw_ostream &os,
+                 bool hasDefaults) {
+  PolicyPrinter(policy, os).print(hasDefaults);
 }
 
 } // namespace mp

@@ -29,6 +29,8 @@ static constexpr RequestField<PolicyRequest> policyFields[] = {
     {"deny-node", "deny-nodes",
      "regular expressions for whole names of nodes that stay fp32",
      &PolicyRequest::denyNodes, "REGEX"},
+    {"", "deny-names", "names of nodes that stay fp32",
+     &PolicyRequest::denyNames},
     {"allow-file", "allow-files",
      "files with operators that run in 16 bit, one a line",
      &PolicyRequest::allowFiles, "FILE", false, /*namesFiles=*/true},

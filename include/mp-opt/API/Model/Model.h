@@ -83,7 +83,8 @@ public:
   /// i.e. for models that were read from such files or exceed 2 GB.
   llvm::Expected<std::string> getONNX();
   /// Writes an ONNX file atomically. External data go to a file next to it.
-  llvm::Error writeONNX(llvm::StringRef path);
+  /// Data that are in files of the model which was read are copied, or refused.
+  llvm::Error writeONNX(llvm::StringRef path, bool copiesDataFiles = false);
 
   /// Fails as `writeONNX` does if the model itself cannot be exported. Writes
   /// nothing.

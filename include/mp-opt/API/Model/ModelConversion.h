@@ -60,12 +60,14 @@ struct ConversionOptions {
 llvm::Error checkTraining(const TrainingRequest &request);
 
 /// Checks a policy and prints the effective policy as YAML. `onMessage`
-/// receives warnings and errors about names of operators.
+/// receives warnings and errors about names of operators. Without
+/// `hasDefaults`, the built-in lists are left out.
 llvm::Error printPolicy(
     PolicyRequest request, const mlir::DialectRegistry &registry,
     llvm::raw_ostream &os,
     llvm::function_ref<void(mlir::DiagnosticSeverity, const llvm::Twine &)>
-        onMessage);
+        onMessage,
+    bool hasDefaults = true);
 
 /// Adds the passes of a conversion, with those that fill `reports` if given,
 /// and those that `addOthers` adds, whose failure is returned. A pass fails if

@@ -18,6 +18,8 @@
 
 #include "mlir/Pass/PassManager.h"
 
+#include <functional>
+
 namespace mp {
 
 enum class SummaryForm { None, Text, JSON };
@@ -35,6 +37,9 @@ struct ReportOptions {
   std::string report, overlay;
   /// Keep the same in memory for callers that read them.
   bool keepsReport = false, keepsOverlay = false;
+  /// Receives the decisions, with all nodes, before their marks are removed;
+  /// may be empty.
+  std::function<void(const PrecisionReport &)> onNodes;
   /// The file with the times that the HTML page shows.
   std::string profile;
   /// Stores precision and reason in the nodes' metadata.

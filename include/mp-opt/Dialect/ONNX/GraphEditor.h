@@ -16,6 +16,7 @@
 #include "mp-opt/Dialect/ONNX/Nodes.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace mp {
 
@@ -54,8 +55,16 @@ public:
   void setInputs(
       llvm::ArrayRef<std::pair<mlir::BlockArgument, mlir::TypedAttr>> inputs);
 
+  /// Changes the type of an input without a default. `sizes` are as for
+  /// `addInput`.
+  void setInputType(mlir::BlockArgument input, mlir::Type type,
+                    llvm::ArrayRef<llvm::StringRef> sizes = {});
+
   /// Removes an input without uses.
   void eraseInput(unsigned index);
+
+  /// Removes outputs; their values stay.
+  void eraseOutputs(llvm::function_ref<bool(unsigned index)> isErased);
 
   /// Adds an output at the end of the outputs, under the value's name.
   void addOutput(mlir::Value value) { addOutputs(value); }

@@ -44,9 +44,14 @@ llvm::Error addModelPolicy(mlir::ModuleOp module, PolicyOptions &options);
 llvm::Error setPrecision(llvm::StringRef precision, llvm::StringRef place,
                          PolicyOptions &options);
 
-/// Prints the policy in the form that addPolicyYAML reads, including the
-/// built-in lists, with the origin of each entry as a comment.
-void printPolicy(const PrecisionPolicy &policy, llvm::raw_ostream &os);
+/// The origin of the rules that PolicyRequest::denyNames makes.
+inline constexpr llvm::StringLiteral denyNamesPlace = "mp-opt bisect";
+
+/// Prints the policy in the form that addPolicyYAML reads, with the origin of
+/// each entry as a comment. Without `hasDefaults`, the built-in lists are left
+/// out, and a program that reads the policy uses its own.
+void printPolicy(const PrecisionPolicy &policy, llvm::raw_ostream &os,
+                 bool hasDefaults = true);
 
 /// The text as a scalar of YAML on one line.
 std::string quoteYAML(llvm::StringRef text);

@@ -21,6 +21,9 @@ struct PolicyRequest {
   std::vector<std::string> allow, deny, promote;
   std::vector<std::string> allowFiles, denyFiles, promoteFiles;
   std::vector<std::string> allowNodes, denyNodes;
+  /// Names of nodes that stay fp32, which have no flag: a search gives them
+  /// (API/Search/Bisection.h).
+  std::vector<std::string> denyNames;
   /// Names of files; empty for none.
   std::string gaudiConfig;
   /// A file, or a policy of Keras by its name.
