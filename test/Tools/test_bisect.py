@@ -117,6 +117,8 @@ def test_a_killed_search_goes_on(chain, tmp_path):
     with subprocess.Popen(
         [MP_OPT, "bisect", chain, "--fp16", f"--check={check}", f"--state={state}"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        # The killed process leaves its temporary files.
+        env={**os.environ, "TMPDIR": str(tmp_path)},
     ) as process:
         end = time.monotonic() + searches.TIMEOUT
         while not state.exists() or state.read_text().count("\n") < 6:
