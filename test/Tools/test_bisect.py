@@ -117,6 +117,8 @@ def test_a_killed_search_goes_on(chain, tmp_path):
     with subprocess.Popen(
         [MP_OPT, "bisect", chain, "--fp16", f"--check={check}", f"--state={state}"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        # The killed process leaves its temporary files.
+        env={**os.environ, "TMPDIR": str(tmp_path)},
     ) as process:
         end = time.monotonic() + searches.TIMEOUT
         while not state.exists() or state.read_text().count("\n") < 6:
@@ -136,7 +138,9 @@ def test_a_killed_search_goes_on(chain, tmp_path):
     # All answers are known; the two runs that confirm the result remain.
     assert searches.count_runs(tmp_path) == 2
     answers = state.read_text().count("\n") - 1
-    assert answers == first + second - 2
+    # The command that was running when its parent was killed may have noted its
+    # run afterwards.
+    assert first + second - 2 - answers in (0, 1)
 
 
 def test_a_signal_keeps_the_answers(chain, tmp_path):
