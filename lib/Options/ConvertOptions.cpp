@@ -43,6 +43,8 @@ void ConvertFlags::addFiles() {
   set.addChoice("emit", "output format; the last three are code",
                 to_vector(make_first_range(formats)),
                 [this](size_t place) { options.emit = formats[place].second; });
+  set.add("target-error", targetError,
+          "fewest bytes within this error, measured on --calibrate's data", 0);
   set.add("emulate", options.conversion.emulate,
           "write 16-bit values as rounded fp32");
   set.add("dry-run", options.isDryRun, "convert and check, but write nothing");
@@ -85,6 +87,8 @@ void ConvertFlags::addExplanations() {
   form.words = {"text", "json", "none"};
   set.add("explain", options.reports.explain, "why a node has its precision",
           "NODE");
+  set.add("attribute", attributes,
+          "predict and measure the error of nodes on --calibrate's data");
   set.add("report", options.reports.report, "report as one HTML file", "FILE");
   set.add("profile", options.reports.profile, "times of nodes for the report",
           "FILE");
@@ -193,6 +197,38 @@ Error ConvertFlags::completeCode() {
 }
 
 /// Completes the options for converting the model.
+/// Attribution and search need data, and a decision.
+Error ConvertFlags::completeErrors(bool isMixed) {
+  bool hasTarget = set.isGiven("target-error");
+  if (!hasTarget && !attributes)
+    return Error::success();
+  StringRef flag = hasTarget ? "--target-error" : "--attribute";
+  if (!isMixed)
+    return createStringError(flag +
+                             " needs --mixed-bf16, --mixed-fp16 or --policy");
+  if (options.calibration.data.empty())
+    return createStringError(flag + " needs data: --calibrate=DATA");
+  if (hasTarget && !(targetError > 0 && targetError < 1))
+    return createStringError("--target-error: expected a relative error "
+                             "between 0 and 1, such as 1e-3");
+  Attributor::Request request;
+  request.readBatches = [&data = options.calibration](mlir::ModuleOp module) {
+    return readModelBatches(module, data);
+  };
+  request.options.name = options.input;
+  request.announces = true;
+  if (hasTarget)
+    request.target = targetError;
+  if (attributes)
+    request.measured = 10;
+  if (Error failed =
+          parseDimensions(options.dims, request.options.compile.dims))
+    return addContext("--dim", std::move(failed));
+  options.attributor = std::make_shared<Attributor>(std::move(request));
+  options.attributor->addTo(options.conversion);
+  return Error::success();
+}
+
 Error ConvertFlags::completeConversion() {
   // A policy or a file for Gaudi implies --mixed-bf16.
   bool isMixed = precision.isMixed() || options.printConfig;
@@ -214,6 +250,8 @@ Error ConvertFlags::completeConversion() {
   options.calibration.isDryRun = options.isDryRun;
   if (isMixed)
     options.conversion.ranges = makeRangeObserver(options.calibration);
+  if (!failed)
+    failed = completeErrors(isMixed);
   if (!isMixed)
     options.conversion.mixed.reset();
   if (!training.train)

@@ -36,6 +36,8 @@ public:
   std::optional<int> parse(ArrayRef<const char *> arguments,
                            DialectRegistry &registry);
   std::optional<int> read(const DialectRegistry &registry);
+  /// Reads the data for the model as it is before precision is decided.
+  BatchSource getBatches();
   int fail(llvm::Error error) const {
     return reportError(paths.front(), std::move(error));
   }
@@ -48,14 +50,16 @@ public:
   bool isJSON = false;
   AttributionOptions attribution;
   std::unique_ptr<Model> model;
-  std::vector<DataSet> batches;
 
 private:
   llvm::Error complete();
 
   PrecisionFlags precision;
   TrainingFlags training;
-  std::vector<std::string> roots, data, paths;
+  /// `data` are those that errors are measured on; without them, those of
+  /// --calibrate.
+  CalibrationOptions calibration, data;
+  std::vector<std::string> roots, paths;
   std::string schemas;
   uint64_t probes = 2;
 };
@@ -64,10 +68,10 @@ private:
 
 DataCommand::DataCommand(StringRef title, StringRef help)
     : title(title), flags(this->title, help),
-      precision(flags, conversion.mixed.emplace(), dims),
+      precision(flags, conversion.mixed.emplace(), calibration, dims),
       training(flags, conversion.training.emplace()) {
   flags.beginGroup("Options");
-  flags.addCommas("data", data, "inputs, a batch for each", "DATA");
+  flags.addCommas("data", data.data, "data to measure errors on", "DATA");
   flags.add("probes", probes, "random probes, at least one per batch", 1);
   flags.add("json", isJSON, "as JSON");
   flags.add("schemas", schemas, "operators of further domains", "FILE");
@@ -79,7 +83,9 @@ llvm::Error DataCommand::complete() {
   if (!precision.isMixed())
     return llvm::createStringError(
         "expected --mixed-bf16, --mixed-fp16 or --policy");
-  if (data.empty())
+  if (data.data.empty())
+    data.data = calibration.data;
+  if (data.data.empty())
     return llvm::createStringError("expected --data=DATA");
   if (paths.size() != 1)
     return llvm::createStringError("expected one model, got " +
@@ -88,8 +94,13 @@ llvm::Error DataCommand::complete() {
   conversion.lossScale = training.lossScale;
   if (llvm::Error failed = precision.check(*conversion.mixed, true))
     return failed;
+  if (llvm::Error failed =
+          precision.checkRanges(*conversion.mixed, calibration))
+    return failed;
   if (llvm::Error failed = training.check(true))
     return failed;
+  calibration.dims = data.dims = dims;
+  conversion.ranges = makeRangeObserver(calibration);
   if (!training.train)
     conversion.training.reset();
   attribution.probes = unsigned(probes);
@@ -123,13 +134,11 @@ std::optional<int> DataCommand::read(const DialectRegistry &registry) {
   if (!found)
     return fail(found.takeError());
   model = std::move(*found);
-  for (const std::string &file : data) {
-    auto batch = readDataSet(file);
-    if (!batch)
-      return reportError(file, batch.takeError());
-    batches.push_back(std::move(*batch));
-  }
   return std::nullopt;
+}
+
+BatchSource DataCommand::getBatches() {
+  return [this](ModuleOp module) { return readModelBatches(module, data); };
 }
 
 int DataCommand::finish() const {
@@ -144,6 +153,7 @@ int DataCommand::finish() const {
 int runAttribute(ArrayRef<const char *> arguments, DialectRegistry &registry) {
   DataCommand command("mp-opt attribute", help::attribute);
   uint64_t measured = 10, shown = 10;
+  bool measuresTime = false;
   Flag &measure = command.flags.addOptional(
       "measure", "how many nodes are measured alone", "N", [&](StringRef text) {
         measured = UINT64_MAX;
@@ -152,17 +162,21 @@ int runAttribute(ArrayRef<const char *> arguments, DialectRegistry &registry) {
       });
   measure.expected = "a number or all";
   command.flags.add("nodes", shown, "how many nodes are shown");
+  command.flags.add("cost", measuresTime, "measure the time of a plain run");
   if (std::optional<int> code = command.parse(arguments, registry))
     return *code;
-  auto report = attributeErrors(*command.model, command.conversion,
-                                command.dims, std::move(command.batches),
-                                command.attribution, measured);
-  if (!report)
-    return command.fail(report.takeError());
+  command.attribution.name = command.model->getName();
+  Attributor attributor({command.getBatches(), command.attribution, measured,
+                         /*target=*/std::nullopt, measuresTime});
+  attributor.addTo(command.conversion);
+  if (llvm::Error failed =
+          command.model->convert(command.conversion, nullptr, command.dims))
+    return command.fail(std::move(failed));
+  const AttributionReport &report = attributor.getReport();
   if (command.isJSON)
-    report->printJSON(llvm::outs());
+    report.printJSON(llvm::outs());
   else
-    report->print(EscapingStream(llvm::outs()).get(), shown);
+    report.print(EscapingStream(llvm::outs()).get(), shown);
   return command.finish();
 }
 
@@ -198,7 +212,7 @@ int runTune(ArrayRef<const char *> arguments, DialectRegistry &registry) {
   options.hasCurve = !hidesCurve;
   options.attribution = command.attribution;
   auto report = tunePrecision(*command.model, command.conversion, command.dims,
-                              std::move(command.batches), std::move(options));
+                              command.getBatches(), std::move(options));
   if (!report)
     return command.fail(report.takeError());
   if (command.isJSON)

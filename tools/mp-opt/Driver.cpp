@@ -73,9 +73,10 @@ LogicalResult Driver::runPasses(ModuleOp module, TimingScope &timing) {
 int Driver::getFailureCode() const {
   if (progress::isInPass())
     return exitInternal;
-  return conversion.isRefused() ? exitNotSupported
-         : isMisused            ? exitUsage
-                                : exitBadInput;
+  return conversion.isRefused()  ? exitNotSupported
+         : conversion.isMissed() ? exitOutside
+         : isMisused             ? exitUsage
+                                 : exitBadInput;
 }
 
 int Driver::runOnMLIR() {

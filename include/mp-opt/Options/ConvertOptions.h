@@ -42,6 +42,7 @@ private:
   llvm::Error completeOutput();
   llvm::Error completeReports();
   llvm::Error completeExcessPrecision();
+  llvm::Error completeErrors(bool isMixed);
   llvm::Error completeVerification();
   llvm::Error completeCode();
 
@@ -53,7 +54,8 @@ private:
   CodeFlags code;
   std::string cache, version;
   std::optional<SummaryForm> summary;
-  double tolerance = 0;
+  double tolerance = 0, targetError = 0;
+  bool attributes = false;
 };
 
 } // namespace mp

@@ -8,9 +8,11 @@
 #include "mp-opt/API/Run/AttributionReport.h"
 
 #include "mp-opt/API/Model/TensorText.h"
+#include "mp-opt/API/Run/ReferenceComparison.h"
 #include "mp-opt/Dialect/MP/Attributes.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Graph/Casts.h"
+#include "mp-opt/Training/LossScaling.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/Format.h"
@@ -23,42 +25,93 @@ using namespace mp::onnxir;
 
 namespace mp {
 
-namespace {
+/// Targets below this may be less than the error of fp32 itself.
+static constexpr double smallTarget = 1e-4;
 
-class Attributor {
-public:
-  Attributor(std::vector<DataSet> batches, AttributionOptions options,
-             uint64_t measured)
-      : batches(std::move(batches)), options(std::move(options)),
-        measured(measured) {}
+/// Fails if the model in fp32 is further off float64 than the target.
+llvm::Error Attributor::checkOwnError(ModuleOp module, const DataSet &batch) {
+  auto load = [&] { return Model::copy(module, request.options.name); };
+  ReferenceComparisonOptions comparing;
+  comparing.compile = request.options.compile;
+  comparing.relative = *request.target;
+  comparing.nodes = 0;
+  ReferenceComparison comparison(comparing, {"the input", load}, batch);
+  comparison.add({"the input", load, /*isReference=*/true});
+  if (llvm::Error failed = comparison.run())
+    return failed;
+  double own = 0;
+  std::string worst;
+  for (const OutputDifference &output :
+       comparison.getModels().front().differences)
+    if (double error = output.numbers.getError(); error > own) {
+      own = error;
+      worst = output.name;
+    }
+  if (own <= *request.target)
+    return llvm::Error::success();
+  missed = true;
+  return llvm::createStringError(
+      "the target error of " + formatPercent(*request.target) +
+      " cannot be met: in fp32, output '" + worst + "' is off by " +
+      formatPercent(own) + " from float64");
+}
 
-  /// The two halves, before and after mp-assign.
-  llvm::Error prepare(ModuleOp module);
-  llvm::Error evaluate(ModuleOp module);
+llvm::Error Attributor::search(ModuleOp module,
+                               const MixedPrecisionRequest &mixed) {
+  ErrorSearch search(module, mixed, *errors);
+  if (llvm::Error failed = search.start())
+    return failed;
+  auto result = search.find(*request.target);
+  if (!result)
+    return result.takeError();
+  found = std::move(*result);
+  return llvm::Error::success();
+}
 
-  AttributionReport report;
-
-private:
-  llvm::Error checkFirstOrder();
-  llvm::Error addNodes();
-
-  std::vector<DataSet> batches;
-  AttributionOptions options;
-  uint64_t measured;
-  std::unique_ptr<ErrorAttribution> errors;
-  std::vector<unsigned> active;
-};
-
-} // namespace
-
-llvm::Error Attributor::prepare(ModuleOp module) {
-  Type low = getLowType(module);
-  auto made = ErrorAttribution::create(module, getElementKind(low),
-                                       std::move(batches), options);
+llvm::Error Attributor::prepare(ModuleOp module,
+                                const MixedPrecisionRequest &mixed) {
+  auto batches = request.readBatches(module);
+  if (!batches)
+    return batches.takeError();
+  bool mayMiss = request.target && *request.target < smallTarget;
+  if (mayMiss && findTraining(getMainGraph(module)).gradients.empty())
+    if (llvm::Error failed = checkOwnError(module, batches->front()))
+      return failed;
+  auto made =
+      ErrorAttribution::create(module, getElementKind(getLowType(module)),
+                               std::move(*batches), request.options);
   if (!made)
     return made.takeError();
   errors = std::move(*made);
-  return llvm::Error::success();
+  return request.target ? search(module, mixed) : llvm::Error::success();
+}
+
+void Attributor::addTo(ConversionOptions &conversion) {
+  conversion.beforeAssign = [this, &conversion](ModuleOp module) {
+    return prepare(module, *conversion.mixed);
+  };
+  conversion.afterAssign = [this](ModuleOp module) { return evaluate(module); };
+}
+
+/// Prints the result as a note.
+void Attributor::announce(ModuleOp module) const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "error of the " << (report.areGradients ? "gradients" : "outputs")
+     << ": predicted " << formatPercent(report.predicted) << ", measured "
+     << formatPercent(report.measured);
+  if (found) {
+    os << ", target " << formatPercent(found->target) << " (" << found->runs
+       << (found->runs == 1 ? " run)" : " runs)");
+    if (active.empty())
+      os << "; everything stays fp32, as nothing else is within it and saves "
+            "bytes";
+  }
+  for (const std::string &doubt : report.doubts)
+    os << "; not reliable: " << doubt;
+  module->getContext()->getDiagEngine().emit(module.getLoc(),
+                                             DiagnosticSeverity::Note)
+      << text;
 }
 
 /// A prediction is not reliable if the measured error is further from it than
@@ -98,7 +151,7 @@ llvm::Error Attributor::addNodes() {
     byNode[errors->getSpots()[spot].node].push_back(spot);
   std::vector<std::vector<unsigned>> groups;
   for (auto &[node, spots] : byNode) {
-    NodeEffect effect{describe(node), getNodeName(node).str(),
+    NodeEffect effect{node, describe(node), getNodeName(node).str(),
                       getOpType(node).str()};
     if (effect.name.empty())
       effect.name = getValueName(node->getResult(0)).str();
@@ -122,7 +175,7 @@ llvm::Error Attributor::addNodes() {
   std::vector<NodeEffect> sorted;
   for (auto [rank, index] : llvm::enumerate(order)) {
     NodeEffect &effect = report.nodes[index];
-    if (rank < measured) {
+    if (rank < request.measured) {
       auto error = errors->measure(groups[index]);
       if (!error)
         return error.takeError();
@@ -141,10 +194,12 @@ llvm::Error Attributor::evaluate(ModuleOp module) {
   for (Operation &op : getMainGraph(module).getBody().getOps())
     report.nodesTotal += isNode(&op) && !isStandardOp(&op, "Constant");
   active = errors->findActive();
-  if (llvm::Error failed = errors->attribute(active))
-    return failed;
+  if (!found)
+    if (llvm::Error failed = errors->attribute(active))
+      return failed;
   report.kinks = errors->getKinks();
   report.predicted = errors->predict(active);
+  report.firstOrder = errors->predictFirstOrder(active);
   report.spread = errors->getSpread();
   auto error = errors->measure(active);
   if (!error)
@@ -154,25 +209,23 @@ llvm::Error Attributor::evaluate(ModuleOp module) {
     return failed;
   if (llvm::Error failed = addNodes())
     return failed;
+  if (request.measuresTime)
+    if (llvm::Error failed = errors->measureTime())
+      return failed;
   report.figures = errors->getFigures();
+  if (!request.announces)
+    return llvm::Error::success();
+  announce(module);
+  report.markNodes();
   return llvm::Error::success();
 }
 
-llvm::Expected<AttributionReport>
-attributeErrors(Model &model, ConversionOptions conversion,
-                ArrayRef<std::string> dims, std::vector<DataSet> batches,
-                AttributionOptions options, uint64_t measured) {
-  options.name = model.getName();
-  Attributor attributor(std::move(batches), std::move(options), measured);
-  conversion.beforeAssign = [&](ModuleOp module) {
-    return attributor.prepare(module);
-  };
-  conversion.afterAssign = [&](ModuleOp module) {
-    return attributor.evaluate(module);
-  };
-  if (llvm::Error failed = model.convert(conversion, nullptr, dims))
-    return std::move(failed);
-  return std::move(attributor.report);
+void AttributionReport::markNodes() const {
+  for (const NodeEffect &effect : nodes)
+    effect.op->setAttr(mark::nodeError,
+                       DenseF64ArrayAttr::get(effect.op->getContext(),
+                                              {effect.predicted, effect.share,
+                                               effect.measured.value_or(-1)}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -218,6 +271,7 @@ void AttributionReport::printJSON(raw_ostream &os) const {
     json.attribute("batches", int64_t(batches));
     json.attribute("nodes_total", int64_t(nodesTotal));
     printNumber(json, "predicted", predicted);
+    printNumber(json, "predicted_first_order", firstOrder);
     printNumber(json, "measured", measured);
     printNumber(json, "spread", spread);
     printNumber(json, "flips", kinks.flips);
@@ -232,7 +286,7 @@ void AttributionReport::printJSON(raw_ostream &os) const {
       for (const NodeEffect &node : nodes)
         json.object([&] {
           json.attribute("node", node.name);
-          json.attribute("op", node.op);
+          json.attribute("op", node.type);
           printNumber(json, "predicted", node.predicted);
           if (node.measured)
             printNumber(json, "measured", *node.measured);
@@ -245,6 +299,8 @@ void AttributionReport::printJSON(raw_ostream &os) const {
       json.attribute("compile", figures.compileSeconds);
       json.attribute("attribution", figures.probeSeconds);
       json.attribute("runs", figures.runSeconds);
+      if (figures.plainSeconds > 0)
+        json.attribute("plain_run", figures.plainSeconds);
     });
   });
   os << "\n";

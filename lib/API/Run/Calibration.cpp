@@ -77,6 +77,17 @@ readBatches(ModuleOp module, ArrayRef<ModelValue> inputs,
   return batches;
 }
 
+llvm::Expected<std::vector<DataSet>>
+readModelBatches(ModuleOp module, const CalibrationOptions &options) {
+  CompileOptions compile;
+  if (llvm::Error failed = parseDimensions(options.dims, compile.dims))
+    return std::move(failed);
+  auto inputs = Model::copy(module, "data")->getInputs(compile.dims);
+  if (!inputs)
+    return inputs.takeError();
+  return readBatches(module, *inputs, options);
+}
+
 /// Sizes that all batches have; code for known sizes is faster.
 static void addCommonSizes(ArrayRef<DataSet> batches, CompileOptions &compile) {
   llvm::StringMap<unsigned> seen;
@@ -110,10 +121,7 @@ llvm::Expected<ObservedRanges> calibrate(ModuleOp module,
   if (llvm::Error failed = parseDimensions(options.dims, compile.dims))
     return failed;
   StringRef name = "calibration";
-  auto inputs = Model::copy(module, name)->getInputs(compile.dims);
-  if (!inputs)
-    return inputs.takeError();
-  auto batches = readBatches(module, *inputs, options);
+  auto batches = readModelBatches(module, options);
   if (!batches)
     return batches.takeError();
   addCommonSizes(*batches, compile);

@@ -8,7 +8,6 @@
 #include "mp-opt/API/Run/PrecisionTuning.h"
 
 #include "mp-opt/API/Model/TensorText.h"
-#include "mp-opt/API/Run/AttributionReport.h"
 #include "mp-opt/Dialect/MP/Attributes.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Graph/Casts.h"
@@ -27,9 +26,10 @@ namespace {
 
 class Tuner {
 public:
-  Tuner(const MixedPrecisionRequest &request, std::vector<DataSet> batches,
+  Tuner(const MixedPrecisionRequest &request, BatchSource readBatches,
         const TuningOptions &options)
-      : request(request), batches(std::move(batches)), options(options) {}
+      : request(request), readBatches(std::move(readBatches)),
+        options(options) {}
 
   llvm::Error run(ModuleOp module);
 
@@ -41,7 +41,7 @@ private:
   std::string makePolicy(ModuleOp module, const ErrorSearch &search) const;
 
   const MixedPrecisionRequest &request;
-  std::vector<DataSet> batches;
+  BatchSource readBatches;
   const TuningOptions &options;
 };
 
@@ -97,7 +97,7 @@ std::string Tuner::makePolicy(ModuleOp module,
   os << "# " << report.precision << " within an error of "
      << llvm::format("%.2g", *options.target) << " of the "
      << (report.areGradients ? "gradients" : "outputs") << ", measured on "
-     << batches.size() << " batches: "
+     << report.batches << " batches: "
      << llvm::format("%.2g", report.found->best.measured.value_or(0)) << "\n"
      << "version: 1\nprecision: " << report.precision << "\n";
   bool isFirst = true;
@@ -121,8 +121,12 @@ llvm::Error Tuner::run(ModuleOp module) {
   report.precision = getPrecisionName(low).str();
   for (Operation &op : getMainGraph(module).getBody().getOps())
     report.nodesTotal += isNode(&op) && !isStandardOp(&op, "Constant");
-  auto errors = ErrorAttribution::create(module, getElementKind(low), batches,
-                                         options.attribution);
+  auto batches = readBatches(module);
+  if (!batches)
+    return batches.takeError();
+  report.batches = batches->size();
+  auto errors = ErrorAttribution::create(
+      module, getElementKind(low), std::move(*batches), options.attribution);
   if (!errors)
     return errors.takeError();
   report.areGradients = (*errors)->areGradients();
@@ -151,40 +155,14 @@ llvm::Error Tuner::run(ModuleOp module) {
 llvm::Expected<TuningReport> tunePrecision(Model &model,
                                            ConversionOptions conversion,
                                            ArrayRef<std::string> dims,
-                                           std::vector<DataSet> batches,
+                                           BatchSource readBatches,
                                            TuningOptions options) {
   options.attribution.name = model.getName();
-  Tuner tuner(*conversion.mixed, std::move(batches), options);
+  Tuner tuner(*conversion.mixed, std::move(readBatches), options);
   conversion.beforeAssign = [&](ModuleOp module) { return tuner.run(module); };
   if (llvm::Error failed = model.convert(conversion, nullptr, dims))
     return std::move(failed);
   return std::move(tuner.report);
-}
-
-std::function<llvm::Error(ModuleOp)> makeErrorTarget(
-    const MixedPrecisionRequest &request,
-    std::function<llvm::Expected<std::vector<DataSet>>(ModuleOp)> readBatches,
-    AttributionOptions options, double target, FoundPrecision &found) {
-  return
-      [&request, &found, readBatches = std::move(readBatches),
-       options = std::move(options), target](ModuleOp module) -> llvm::Error {
-        auto batches = readBatches(module);
-        if (!batches)
-          return batches.takeError();
-        auto errors =
-            ErrorAttribution::create(module, getElementKind(getLowType(module)),
-                                     std::move(*batches), options);
-        if (!errors)
-          return errors.takeError();
-        ErrorSearch search(module, request, **errors);
-        if (llvm::Error failed = search.start())
-          return failed;
-        auto result = search.find(target);
-        if (!result)
-          return result.takeError();
-        found = std::move(*result);
-        return llvm::Error::success();
-      };
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,7 +10,7 @@
 
 #include "mp-opt/API/Model/Model.h"
 #include "mp-opt/API/Model/ModelConversion.h"
-#include "mp-opt/API/Run/ErrorAttribution.h"
+#include "mp-opt/API/Run/ErrorSearch.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -18,8 +18,9 @@ namespace mp {
 
 /// The error of a node that rounds alone.
 struct NodeEffect {
+  mlir::Operation *op = nullptr;
   /// "node 'fc' (MatMul-13)", and the parts of it.
-  std::string node, name, op;
+  std::string node, name, type;
   double predicted = 0;
   /// Absent if it was not run.
   std::optional<double> measured = {};
@@ -35,6 +36,8 @@ struct AttributionReport {
   unsigned nodesTotal = 0;
   /// The error of the conversion.
   double predicted = 0, measured = 0;
+  /// The prediction without flips at kinks.
+  double firstOrder = 0;
   /// The relative deviation of the squared prediction between probes.
   double spread = 0;
   /// The measured error over that of residuals of a quarter: 4 where the first
@@ -50,15 +53,62 @@ struct AttributionReport {
   /// Prints totals, doubts and the nodes with the greatest shares.
   void print(llvm::raw_ostream &os, size_t limit) const;
   void printJSON(llvm::raw_ostream &os) const;
+  /// Marks the nodes (mp.node_error), for reports.
+  void markNodes() const;
 };
 
-/// Attributes the error that a conversion of the model would cause. The error
-/// of each of the first `measured` nodes is measured, too, in a run per batch.
-/// The model is left as it is in the middle of the conversion.
-llvm::Expected<AttributionReport>
-attributeErrors(Model &model, ConversionOptions conversion,
-                llvm::ArrayRef<std::string> dims, std::vector<DataSet> batches,
-                AttributionOptions options, uint64_t measured);
+/// Reads the batches of a model or a training step.
+using BatchSource =
+    std::function<llvm::Expected<std::vector<DataSet>>(mlir::ModuleOp)>;
+
+/// Attributes the error of a conversion, in callbacks of ConversionOptions. It
+/// must live as long as the conversion.
+class Attributor {
+public:
+  struct Request {
+    BatchSource readBatches;
+    AttributionOptions options;
+    /// The number of nodes whose errors are measured alone, too, those with the
+    /// greatest shares first.
+    uint64_t measured = 0;
+    /// The error to stay within; absent for the assignment that moves the
+    /// fewest bytes.
+    std::optional<double> target = {};
+    /// Measure the time of the model as it is, to compare with.
+    bool measuresTime = false;
+    /// Measure the error of the conversion, mark its nodes, and print a note.
+    bool announces = false;
+  };
+
+  explicit Attributor(Request request) : request(std::move(request)) {}
+
+  /// Sets the callbacks.
+  void addTo(ConversionOptions &conversion);
+
+  const AttributionReport &getReport() const { return report; }
+  /// The result of the search, if there is a target.
+  const std::optional<FoundPrecision> &getFound() const { return found; }
+  /// True if fp32 itself is further off float64 than the target: the callbacks
+  /// have failed for that.
+  bool isMissed() const { return missed; }
+
+private:
+  llvm::Error prepare(mlir::ModuleOp module,
+                      const MixedPrecisionRequest &mixed);
+  llvm::Error evaluate(mlir::ModuleOp module);
+  llvm::Error checkOwnError(mlir::ModuleOp module, const DataSet &batch);
+  llvm::Error search(mlir::ModuleOp module, const MixedPrecisionRequest &mixed);
+  llvm::Error checkFirstOrder();
+  llvm::Error addNodes();
+  void announce(mlir::ModuleOp module) const;
+
+  Request request;
+  std::unique_ptr<ErrorAttribution> errors;
+  std::optional<FoundPrecision> found;
+  std::vector<unsigned> active;
+  AttributionReport report;
+  bool missed = false;
+};
 
 /// Prints a number; JSON has no infinity, which becomes null.
 void printNumber(llvm::json::OStream &json, llvm::StringRef name, double value);

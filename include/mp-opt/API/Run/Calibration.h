@@ -8,6 +8,7 @@
 #ifndef MPOPT_API_RUN_CALIBRATION_H
 #define MPOPT_API_RUN_CALIBRATION_H
 
+#include "mp-opt/API/Model/DataSet.h"
 #include "mp-opt/API/Model/ModelConversion.h"
 #include "mp-opt/API/Model/ModelInput.h"
 #include "mp-opt/Precision/Data/ObservedRanges.h"
@@ -33,6 +34,11 @@ struct CalibrationOptions {
   bool isDryRun = false;
   MessageFn onMessage;
 };
+
+/// Reads the data for a model, or a training step, in batches. Fails if the
+/// data do not fit, or have numbers that the model cannot take.
+llvm::Expected<std::vector<DataSet>>
+readModelBatches(mlir::ModuleOp module, const CalibrationOptions &options);
 
 /// Measures the values of a model, which may be marked by the passes before
 /// mp-classify, with fp32 runs on data. Fails if the data do not fit, have

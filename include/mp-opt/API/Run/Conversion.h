@@ -13,6 +13,7 @@
 #include "mp-opt/API/Model/ModelOutput.h"
 #include "mp-opt/API/Model/ModuleDigest.h"
 #include "mp-opt/API/Model/Reports.h"
+#include "mp-opt/API/Run/AttributionReport.h"
 #include "mp-opt/API/Run/Calibration.h"
 #include "mp-opt/API/Run/Verification.h"
 
@@ -26,6 +27,9 @@ struct ConvertOptions {
   Format emit = Format::Auto;
   ConversionOptions conversion;
   CalibrationOptions calibration;
+  /// Attributes errors on the data of the calibration, or searches a precision
+  /// within one; null for neither.
+  std::shared_ptr<Attributor> attributor;
   /// NAME=SIZE of symbolic dimensions.
   std::vector<std::string> dims;
   /// Options of --emit=llvm, obj and lib.
@@ -86,6 +90,10 @@ public:
             llvm::function_ref<mlir::LogicalResult()> addOthers = nullptr);
   /// True if a strict policy has refused the model.
   bool isRefused() const { return refused; }
+  /// True if fp32 itself is not within the target error.
+  bool isMissed() const {
+    return options.attributor && options.attributor->isMissed();
+  }
   /// Takes the result of the passes.
   void finish(mlir::ModuleOp module);
 

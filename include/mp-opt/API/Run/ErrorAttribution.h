@@ -23,6 +23,8 @@
 #include "mp-opt/Attribution/RoundingSpots.h"
 #include "mp-opt/Attribution/SpotPrograms.h"
 
+#include <cmath>
+
 namespace mp {
 
 struct AttributionOptions {
@@ -72,6 +74,10 @@ public:
 
   /// The predicted error if the spots with these indices round.
   double predict(llvm::ArrayRef<unsigned> active) const;
+  /// The same without flips at kinks.
+  double predictFirstOrder(llvm::ArrayRef<unsigned> active) const {
+    return std::sqrt(sum(active).error);
+  }
   /// What these spots contribute to the squared error of all.
   double getContribution(llvm::ArrayRef<unsigned> some) const;
   /// The measured error, in one run per batch; infinite if an output is not
@@ -79,10 +85,16 @@ public:
   llvm::Expected<double> measure(llvm::ArrayRef<unsigned> active,
                                  float share = 1);
 
+  /// Compiles the model as it is, and adds the time of a run per batch to the
+  /// figures.
+  llvm::Error measureTime();
+
   /// Calls of programs so far, and the seconds that they and compilation took.
   struct Figures {
     unsigned runs = 0, probes = 0;
     double runSeconds = 0, probeSeconds = 0, compileSeconds = 0;
+    /// Of a run per batch in fp32; 0 if it was not measured.
+    double plainSeconds = 0;
   };
   const Figures &getFigures() const { return figures; }
   size_t getNumBatches() const { return batches.size(); }

@@ -10,7 +10,7 @@
 
 #include "mp-opt/API/Model/Model.h"
 #include "mp-opt/API/Model/ModelConversion.h"
-#include "mp-opt/API/Run/ErrorSearch.h"
+#include "mp-opt/API/Run/AttributionReport.h"
 
 namespace mp {
 
@@ -41,6 +41,7 @@ struct TuningReport {
 
   std::string precision;
   bool areGradients = false;
+  size_t batches = 0;
   unsigned nodesTotal = 0;
   int64_t f32Bytes = 0;
   /// Everything in 16 bit that may be, first; then less and less.
@@ -61,16 +62,8 @@ struct TuningReport {
 llvm::Expected<TuningReport> tunePrecision(Model &model,
                                            ConversionOptions conversion,
                                            llvm::ArrayRef<std::string> dims,
-                                           std::vector<DataSet> batches,
+                                           BatchSource readBatches,
                                            TuningOptions options);
-
-/// A callback for ConversionOptions::beforeAssign that searches the precision
-/// within `target` and leaves marks for mp-assign. `found` receives the result.
-std::function<llvm::Error(mlir::ModuleOp)> makeErrorTarget(
-    const MixedPrecisionRequest &request,
-    std::function<llvm::Expected<std::vector<DataSet>>(mlir::ModuleOp)>
-        readBatches,
-    AttributionOptions options, double target, FoundPrecision &found);
 
 } // namespace mp
 
