@@ -559,6 +559,9 @@ def test_a_stated_range_replaces_the_warning():
     assert "inputs of unknown range" in run_mp_opt(*flags).stderr
     done = run_mp_opt(*flags, "--input-range=image:0..1")
     assert "inputs of unknown range" not in done.stderr
+    np.savez(source.parent / "image.npz", image=data(4, 8))
+    done = run_mp_opt(*flags, f"--calibrate={source.parent / 'image.npz'}")
+    assert "inputs of unknown range" not in done.stderr
 
 
 def test_wrong_stated_ranges():
