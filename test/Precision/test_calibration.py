@@ -282,6 +282,67 @@ def test_masks_are_no_values():
     assert types[0] == types[1]
 
 
+def layers_in_functions():
+    """A function that is called twice: with small values and with large ones."""
+    layer = helper.make_function(
+        "my", "Layer", ["a", "b"], ["c"],
+        [node("MatMul", "a b", "m"), node("Relu", "m", "c")],
+        [helper.make_opsetid("", 17)],
+    )
+    calls = [
+        helper.make_node("Layer", inputs.split(), [output], domain="my")
+        for inputs, output in (("x w", "p"), ("p v", "q"))
+    ]
+    return [*calls, node("MatMul", "q u", "y")], [layer]
+
+
+def layers_in_branches():
+    """The large values are made in a branch that is taken."""
+    branches = {
+        name: helper.make_graph([made], name, [], [described])
+        for name, made, described in (
+            ("then_branch", node("MatMul", "h v", "t"),
+             helper.make_tensor_value_info("t", 1, [4, 16])),
+            ("else_branch", node("Relu", "h", "e"),
+             helper.make_tensor_value_info("e", 1, [4, 16])),
+        )
+    }
+    nodes = [
+        node("MatMul", "x w", "h"), node("ReduceMax", "h", "s", keepdims=0),
+        node("Less", "s big", "less"), node("If", "less", "r", **branches),
+        node("MatMul", "r u", "y"),
+    ]
+    return nodes, []
+
+
+@pytest.mark.parametrize("make", [layers_in_functions, layers_in_branches])
+def test_values_in_functions_and_branches(make):
+    nodes, functions = make()
+    weights = {
+        "w": weight(16, 16, scale=0.25), "u": weight(16, 4, scale=0.1),
+        "v": RNG.uniform(-3e4, 3e4, (16, 16)).astype(np.float32),
+        "big": np.float32(1e6),
+    }
+    model = make_model(
+        nodes, {"x": [4, 16]}, {"y": [4, 4]}, weights, functions=functions,
+        domains=["my"] if functions else (),
+    )
+    example = Example.__new__(Example)
+    example.source, example.made = save(model)
+    example.data = example.source.parent / "data.npz"
+    feeds = data(4, 16)
+    np.savez(example.data, x=feeds)
+    example.feed = {"x": feeds[0]}
+    path = example.source.parent / "ranges.json"
+    flags = [f"--calibrate={example.data}", f"--ranges={path}"]
+    assert example.error() == np.inf
+    assert example.error(*flags) < 0.03
+    assert example.error(f"--ranges={path}") < 0.03
+    large = {name for name, row in values_of(path).items() if row[0] > 65504}
+    expected = {"Layer_2:m", "Layer_2:c"} if functions else {"r"}
+    assert large - {"y"} == expected
+
+
 def transformer(layers=3, width=256, rows=512):
     """Blocks of attention and products, where arithmetic takes the time."""
     nodes, weights, x = [], {"scale": np.float32(width**-0.5)}, "x"
