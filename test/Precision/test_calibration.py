@@ -416,7 +416,19 @@ def test_forms_of_data(logits):
         tensor = onnx.numpy_helper.from_array(batch)
         (inner / "input_0.pb").write_bytes(tensor.SerializeToString())
         np.savez(folder / f"{number}.npz", x=batch)
+    np.save(folder / "x.npy", x)
+    header = json.dumps({
+        "x": {"dtype": "F32", "shape": list(x.shape),
+              "data_offsets": [0, x.nbytes]},
+    }).encode()  # fmt: skip
+    (folder / "x.safetensors").write_bytes(
+        len(header).to_bytes(8, "little") + header + x.tobytes()
+    )
     largest = pytest.approx(float(np.abs(x).max()), rel=1e-6)
+    for name in ("x.npy", "x.safetensors"):
+        assert batches_of(logits, f"--calibrate={folder / name}") == (8, largest)
+    one = f"--calibrate=x={folder / 'x.npy'}"
+    assert batches_of(logits, one) == (8, largest)
     three = pytest.approx(float(np.abs(x[:3]).max()), rel=1e-6)
     assert batches_of(logits, f"--calibrate={folder / 'rows.npz'}") == (8, largest)
     raw = f"--calibrate=x:{folder / 'x.bin'}:float32[?,64]"
@@ -456,6 +468,31 @@ def test_open_batch_size():
 
     assert count() == 4
     assert count("--dim=batch=8") == 2
+
+
+@pytest.mark.parametrize("sizes", [["s", 2, 8], [None, None, 8]])
+def test_a_sequence_is_not_cut(sizes):
+    """The first dimension of the scores is that of the mask's columns, too, or
+    has no name and is not the only one that is open."""
+    nodes = [
+        node("MatMul", "x w", "h"),
+        node("ReduceMean", "h", "m", axes=[1], keepdims=0),
+        node("Transpose", "m", "t", perm=[1, 0]), node("MatMul", "m t", "s"),
+        node("Add", "s mask", "y"),
+    ]
+    mask = ["s", "s"] if sizes[0] else [None, None]
+    model = make_model(
+        nodes, {"x": sizes, "mask": mask}, {"y": mask}, {"w": weight(8, 8)}
+    )
+    source, made = save(model)
+    path = source.parent / "x.npz"
+    np.savez(path, x=weight(12, 2, 8), mask=weight(12, 12))
+    ranges = source.parent / "r.json"
+    run_mp_opt(
+        source, "--mixed-fp16", f"--calibrate={path}", f"--ranges={ranges}",
+        "-o", made,
+    )
+    assert json.loads(ranges.read_text())["batches"] == 1
 
 
 #===------------------------------------------------------------------------===#
