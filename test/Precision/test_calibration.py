@@ -95,6 +95,19 @@ def vanishing_epsilon():
     return nodes, {"x": [16, 64], "eps": []}, "y", weights, feeds
 
 
+def vanishing_values():
+    """The energy of a layer lies below what fp16 holds."""
+    nodes = [
+        node("MatMul", "x w", "h"), node("MatMul", "h v", "g"),
+        node("MatMul", "g u", "y"),
+    ]
+    weights = {
+        "w": weight(64, 64, scale=1e-3), "v": weight(64, 64, scale=1e-3),
+        "u": weight(64, 16, scale=1e3),
+    }
+    return nodes, {"x": [16, 64]}, "y", weights, {"x": data(16, 64, scale=1e-3)}
+
+
 def variance():
     """The mean of squares minus the square of the mean, which is 300."""
     nodes = [
@@ -115,7 +128,8 @@ def variance():
 MODELS = {
     "large logits": large_logits, "long sum": long_sum,
     "outlier channel": outlier_channel, "one large layer": one_large_layer,
-    "vanishing epsilon": vanishing_epsilon, "variance": variance,
+    "vanishing epsilon": vanishing_epsilon,
+    "vanishing values": vanishing_values, "variance": variance,
 }
 # Lists of ops, which data overrule; the variance is fp32 by the built-in ones.
 LISTS = {"variance": ["--allow=Mul,ReduceMean,Sub,Add"]}
