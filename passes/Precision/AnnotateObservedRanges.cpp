@@ -29,7 +29,7 @@ struct AnnotateObservedRanges
   void runOnOperation() override;
 
 private:
-  void visit(Operation *node, const DataHazards &hazards, double factor);
+  void visit(Operation *node, const DataHazards &hazards);
 };
 
 } // namespace
@@ -44,11 +44,11 @@ static void markYielded(Operation *node, StringRef reason) {
           addHazard(source, reason);
 }
 
-void AnnotateObservedRanges::visit(Operation *node, const DataHazards &hazards,
-                                   double factor) {
+void AnnotateObservedRanges::visit(Operation *node,
+                                   const DataHazards &hazards) {
   if (isConstant(node))
     return;
-  std::string reason = hazards.explain(node, factor);
+  std::string reason = hazards.explain(node);
   if (!reason.empty()) {
     addHazard(node, reason);
     markYielded(node, reason);
@@ -56,7 +56,7 @@ void AnnotateObservedRanges::visit(Operation *node, const DataHazards &hazards,
   }
   HazardAttr hazard = getHazard(node);
   if (!trustData || !hazard || !node->hasAttr(mark::cautious) ||
-      !hazards.isProved(node, factor))
+      !hazards.isProved(node))
     return;
   node->removeAttr(mark::hazard);
   node->removeAttr(mark::cautious);
@@ -72,7 +72,7 @@ void AnnotateObservedRanges::runOnOperation() {
   FailureOr<ElementKind> low = resolveLowPrecision(module, precision);
   if (failed(low))
     return signalPassFailure();
-  if (headRoom < 0) {
+  if (headRoom != 0 && !(headRoom >= 1)) {
     module.emitError() << "head-room: expected a factor from 1 on, found "
                        << headRoom;
     return signalPassFailure();
@@ -80,10 +80,8 @@ void AnnotateObservedRanges::runOnOperation() {
   DataHazards hazards(module, *low, headRoom);
   if (hazards.isEmpty())
     return;
-  for (Operation *scope : getScopes(module)) {
-    double factor = hazards.getHeadRoom(scope);
+  for (Operation *scope : getScopes(module))
     for (Operation &op : scope->getRegion(0).front())
       if (isNode(&op))
-        visit(&op, hazards, factor);
-  }
+        visit(&op, hazards);
 }

@@ -95,6 +95,19 @@ def vanishing_epsilon():
     return nodes, {"x": [16, 64], "eps": []}, "y", weights, feeds
 
 
+def vanishing_values():
+    """The energy of a layer lies below what fp16 holds."""
+    nodes = [
+        node("MatMul", "x w", "h"), node("MatMul", "h v", "g"),
+        node("MatMul", "g u", "y"),
+    ]
+    weights = {
+        "w": weight(64, 64, scale=1e-3), "v": weight(64, 64, scale=1e-3),
+        "u": weight(64, 16, scale=1e3),
+    }
+    return nodes, {"x": [16, 64]}, "y", weights, {"x": data(16, 64, scale=1e-3)}
+
+
 def variance():
     """The mean of squares minus the square of the mean, which is 300."""
     nodes = [
@@ -115,7 +128,8 @@ def variance():
 MODELS = {
     "large logits": large_logits, "long sum": long_sum,
     "outlier channel": outlier_channel, "one large layer": one_large_layer,
-    "vanishing epsilon": vanishing_epsilon, "variance": variance,
+    "vanishing epsilon": vanishing_epsilon,
+    "vanishing values": vanishing_values, "variance": variance,
 }
 # Lists of ops, which data overrule; the variance is fp32 by the built-in ones.
 LISTS = {"variance": ["--allow=Mul,ReduceMean,Sub,Add"]}
@@ -282,6 +296,67 @@ def test_masks_are_no_values():
     assert types[0] == types[1]
 
 
+def layers_in_functions():
+    """A function that is called twice: with small values and with large ones."""
+    layer = helper.make_function(
+        "my", "Layer", ["a", "b"], ["c"],
+        [node("MatMul", "a b", "m"), node("Relu", "m", "c")],
+        [helper.make_opsetid("", 17)],
+    )
+    calls = [
+        helper.make_node("Layer", inputs.split(), [output], domain="my")
+        for inputs, output in (("x w", "p"), ("p v", "q"))
+    ]
+    return [*calls, node("MatMul", "q u", "y")], [layer]
+
+
+def layers_in_branches():
+    """The large values are made in a branch that is taken."""
+    branches = {
+        name: helper.make_graph([made], name, [], [described])
+        for name, made, described in (
+            ("then_branch", node("MatMul", "h v", "t"),
+             helper.make_tensor_value_info("t", 1, [4, 16])),
+            ("else_branch", node("Relu", "h", "e"),
+             helper.make_tensor_value_info("e", 1, [4, 16])),
+        )
+    }
+    nodes = [
+        node("MatMul", "x w", "h"), node("ReduceMax", "h", "s", keepdims=0),
+        node("Less", "s big", "less"), node("If", "less", "r", **branches),
+        node("MatMul", "r u", "y"),
+    ]
+    return nodes, []
+
+
+@pytest.mark.parametrize("make", [layers_in_functions, layers_in_branches])
+def test_values_in_functions_and_branches(make):
+    nodes, functions = make()
+    weights = {
+        "w": weight(16, 16, scale=0.25), "u": weight(16, 4, scale=0.1),
+        "v": RNG.uniform(-3e4, 3e4, (16, 16)).astype(np.float32),
+        "big": np.float32(1e6),
+    }
+    model = make_model(
+        nodes, {"x": [4, 16]}, {"y": [4, 4]}, weights, functions=functions,
+        domains=["my"] if functions else (),
+    )
+    example = Example.__new__(Example)
+    example.source, example.made = save(model)
+    example.data = example.source.parent / "data.npz"
+    feeds = data(4, 16)
+    np.savez(example.data, x=feeds)
+    example.feed = {"x": feeds[0]}
+    path = example.source.parent / "ranges.json"
+    flags = [f"--calibrate={example.data}", f"--ranges={path}"]
+    assert example.error() == np.inf
+    assert example.error(*flags) < 0.03
+    assert example.error(f"--ranges={path}") < 0.03
+    large = {name for name, row in values_of(path).items() if row[0] > 65504}
+    expected = {"Layer_2:m", "Layer_2:c"} if functions else {"r"}
+    assert large - {"y"} == expected
+
+
 def transformer(layers=3, width=256, rows=512):
     """Blocks of attention and products, where arithmetic takes the time."""
     nodes, weights, x = [], {"scale": np.float32(width**-0.5)}, "x"
@@ -355,7 +430,19 @@ def test_forms_of_data(logits):
         tensor = onnx.numpy_helper.from_array(batch)
         (inner / "input_0.pb").write_bytes(tensor.SerializeToString())
         np.savez(folder / f"{number}.npz", x=batch)
+    np.save(folder / "x.npy", x)
+    header = json.dumps({
+        "x": {"dtype": "F32", "shape": list(x.shape),
+              "data_offsets": [0, x.nbytes]},
+    }).encode()  # fmt: skip
+    (folder / "x.safetensors").write_bytes(
+        len(header).to_bytes(8, "little") + header + x.tobytes()
+    )
     largest = pytest.approx(float(np.abs(x).max()), rel=1e-6)
+    for name in ("x.npy", "x.safetensors"):
+        assert batches_of(logits, f"--calibrate={folder / name}") == (8, largest)
+    one = f"--calibrate=x={folder / 'x.npy'}"
+    assert batches_of(logits, one) == (8, largest)
     three = pytest.approx(float(np.abs(x[:3]).max()), rel=1e-6)
     assert batches_of(logits, f"--calibrate={folder / 'rows.npz'}") == (8, largest)
     raw = f"--calibrate=x:{folder / 'x.bin'}:float32[?,64]"
@@ -395,6 +482,31 @@ def test_open_batch_size():
 
     assert count() == 4
     assert count("--dim=batch=8") == 2
+
+
+@pytest.mark.parametrize("sizes", [["s", 2, 8], [None, None, 8]])
+def test_a_sequence_is_not_cut(sizes):
+    """The first dimension of the scores is that of the mask's columns, too, or
+    has no name and is not the only one that is open."""
+    nodes = [
+        node("MatMul", "x w", "h"),
+        node("ReduceMean", "h", "m", axes=[1], keepdims=0),
+        node("Transpose", "m", "t", perm=[1, 0]), node("MatMul", "m t", "s"),
+        node("Add", "s mask", "y"),
+    ]
+    mask = ["s", "s"] if sizes[0] else [None, None]
+    model = make_model(
+        nodes, {"x": sizes, "mask": mask}, {"y": mask}, {"w": weight(8, 8)}
+    )
+    source, made = save(model)
+    path = source.parent / "x.npz"
+    np.savez(path, x=weight(12, 2, 8), mask=weight(12, 12))
+    ranges = source.parent / "r.json"
+    run_mp_opt(
+        source, "--mixed-fp16", f"--calibrate={path}", f"--ranges={ranges}",
+        "-o", made,
+    )
+    assert json.loads(ranges.read_text())["batches"] == 1
 
 
 #===------------------------------------------------------------------------===#
@@ -558,6 +670,9 @@ def test_a_stated_range_replaces_the_warning():
     flags = (source, "--mixed-fp16", "--allow=Mul", "-o", made)
     assert "inputs of unknown range" in run_mp_opt(*flags).stderr
     done = run_mp_opt(*flags, "--input-range=image:0..1")
+    assert "inputs of unknown range" not in done.stderr
+    np.savez(source.parent / "image.npz", image=data(4, 8))
+    done = run_mp_opt(*flags, f"--calibrate={source.parent / 'image.npz'}")
     assert "inputs of unknown range" not in done.stderr
 
 

@@ -252,7 +252,8 @@ Error BatchCutter::countBatches() {
 
 /// True if the first dimension of inputs is one of rows: it is open, it is no
 /// other dimension of any input, and one of these inputs has more than it. A
-/// sequence alone, or a mask [seq, seq], is not cut.
+/// sequence alone, or a mask [seq, seq], is not cut. Without a name, it must be
+/// the only open one.
 bool BatchCutter::hasOpenRows() const {
   bool hasMore = false;
   std::optional<int64_t> rows;
@@ -268,6 +269,9 @@ bool BatchCutter::hasOpenRows() const {
     hasMore |= input.sizes.size() > 1;
     if (!input.dimNames.empty() && !input.dimNames[0].empty())
       firstNames.insert(input.dimNames[0]);
+    else if (llvm::any_of(ArrayRef(input.sizes).drop_front(),
+                          [](int64_t other) { return other < 0; }))
+      return false;
   }
   for (const ModelValue &input : inputs)
     for (StringRef name :

@@ -24,18 +24,17 @@ namespace mp {
 /// of fp16, of the order of the loss by rounding to normal numbers.
 static constexpr double maxLostShare = 0x1p-22;
 
-DataHazards::DataHazards(ModuleOp module, ElementKind low, double headRoom)
-    : marks(module), limits(low), low(low), headRoom(headRoom) {}
-
-double DataHazards::getHeadRoom(Operation *scope) const {
-  if (headRoom > 0)
-    return headRoom;
-  auto module = scope->getParentOfType<ModuleOp>();
-  for (auto graph : module.getOps<GraphOp>())
-    if (TrainingPhases::compute(graph).trains())
-      return trainingHeadRoom;
-  return inferenceHeadRoom;
+static bool trains(ModuleOp module) {
+  return llvm::any_of(module.getOps<GraphOp>(), [](GraphOp graph) {
+    return TrainingPhases::compute(graph).trains();
+  });
 }
+
+DataHazards::DataHazards(ModuleOp module, ElementKind low, double given)
+    : marks(module), limits(low), low(low),
+      headRoom(given > 0 || marks.isEmpty() ? given
+               : trains(module)             ? trainingHeadRoom
+                                            : inferenceHeadRoom) {}
 
 static std::string formatShort(double number) {
   std::string text;
@@ -44,8 +43,7 @@ static std::string formatShort(double number) {
 }
 
 std::string DataHazards::explainValue(const KnownRange &range,
-                                      const std::string &what,
-                                      double headRoom) const {
+                                      const std::string &what) const {
   std::string name = limits.name.str();
   if (!std::isfinite(range.max))
     return what + " has elements in the data that are not finite";
@@ -61,14 +59,14 @@ std::string DataHazards::explainValue(const KnownRange &range,
   return "";
 }
 
-std::string DataHazards::explainResult(OpResult result, double headRoom) const {
+std::string DataHazards::explainResult(OpResult result) const {
   std::optional<KnownRange> range = marks.lookup(result);
   if (!range)
     return "";
   std::string what = result.getOwner()->getNumResults() == 1
                          ? "its result"
                          : "its result '" + getValueName(result).str() + "'";
-  std::string reason = explainValue(*range, what, headRoom);
+  std::string reason = explainValue(*range, what);
   if (reason.empty() && range->smallest && *range->smallest < limits.minNormal)
     reason = what + ", which divides, goes down to " +
              formatShort(*range->smallest) + " in the data; " +
@@ -82,14 +80,14 @@ std::string DataHazards::explainResult(OpResult result, double headRoom) const {
   return reason;
 }
 
-std::string DataHazards::explainOperand(OpOperand &use, double headRoom) const {
+std::string DataHazards::explainOperand(OpOperand &use) const {
   Operation *source = use.get().getDefiningOp();
   std::optional<KnownRange> range =
       source && isConstant(source) ? std::nullopt : marks.lookup(use.get());
   if (!range)
     return "";
   std::string what = "its operand '" + getValueName(use.get()).str() + "'";
-  std::string reason = explainValue(*range, what, headRoom);
+  std::string reason = explainValue(*range, what);
   if (reason.empty() && range->smallest &&
       *range->smallest < limits.minNormal && dividesBy(use))
     reason = "its divisor '" + getValueName(use.get()).str() +
@@ -99,17 +97,17 @@ std::string DataHazards::explainOperand(OpOperand &use, double headRoom) const {
   return reason;
 }
 
-std::string DataHazards::explain(Operation *node, double headRoom) const {
+std::string DataHazards::explain(Operation *node) const {
   for (OpResult result : node->getResults())
-    if (std::string reason = explainResult(result, headRoom); !reason.empty())
+    if (std::string reason = explainResult(result); !reason.empty())
       return reason;
   for (OpOperand &use : node->getOpOperands())
-    if (std::string reason = explainOperand(use, headRoom); !reason.empty())
+    if (std::string reason = explainOperand(use); !reason.empty())
       return reason;
   return "";
 }
 
-bool DataHazards::isProved(Operation *node, double headRoom) const {
+bool DataHazards::isProved(Operation *node) const {
   auto isKnown = [&](Value value) {
     Operation *source = value.getDefiningOp();
     Type element = getTensorElementType(value.getType());
@@ -118,8 +116,7 @@ bool DataHazards::isProved(Operation *node, double headRoom) const {
   };
   return node->getNumRegions() == 0 &&
          llvm::all_of(node->getOperands(), isKnown) &&
-         llvm::all_of(node->getResults(), isKnown) &&
-         explain(node, headRoom).empty();
+         llvm::all_of(node->getResults(), isKnown) && explain(node).empty();
 }
 
 std::string DataHazards::describeProof(Operation *node) const {

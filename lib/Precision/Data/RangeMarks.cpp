@@ -142,7 +142,9 @@ RangeMarks::RangeMarks(ModuleOp module) : functions(module) {
 /// The value whose mark is that of `value`: elements that move, and arguments
 /// and results of functions, are the same.
 Value RangeMarks::getSource(Value value) const {
-  while (true) {
+  // Functions that call each other in a circle have no source.
+  constexpr unsigned maxSteps = 1 << 16;
+  for (unsigned step = 0; step < maxSteps; ++step) {
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       Operation *call = calls.lookup(argument.getOwner()->getParentOp());
       if (!call || argument.getArgNumber() >= call->getNumOperands())
@@ -166,6 +168,7 @@ Value RangeMarks::getSource(Value value) const {
       return value;
     value = op->getOperand(0);
   }
+  return value;
 }
 
 static std::optional<KnownRange> readMark(DenseF64ArrayAttr mark,

@@ -25,21 +25,18 @@ public:
 
   bool isEmpty() const { return marks.isEmpty(); }
   /// The reason why a node must stay fp32, "its result reaches 1.2e+05 in the
-  /// data; with head-room 4 it does not fit fp16"; empty if there is none. Not
-  /// in `scope`'s subgraphs.
-  std::string explain(mlir::Operation *node, double headRoom) const;
+  /// data; with head-room 4 it does not fit fp16"; empty if there is none.
+  std::string explain(mlir::Operation *node) const;
   /// True if all float operands and results of a node are known and fit.
-  bool isProved(mlir::Operation *node, double headRoom) const;
+  bool isProved(mlir::Operation *node) const;
   /// "its result reaches 12 in the data", for nodes that are proved.
   std::string describeProof(mlir::Operation *node) const;
-  /// The factor for the nodes of a graph or function.
-  double getHeadRoom(mlir::Operation *scope) const;
 
 private:
-  std::string explainValue(const KnownRange &range, const std::string &what,
-                           double headRoom) const;
-  std::string explainOperand(mlir::OpOperand &use, double headRoom) const;
-  std::string explainResult(mlir::OpResult result, double headRoom) const;
+  std::string explainValue(const KnownRange &range,
+                           const std::string &what) const;
+  std::string explainOperand(mlir::OpOperand &use) const;
+  std::string explainResult(mlir::OpResult result) const;
 
   RangeMarks marks;
   LowLimits limits;
