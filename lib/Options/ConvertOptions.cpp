@@ -20,8 +20,8 @@ namespace mp {
 
 ConvertFlags::ConvertFlags(FlagTable &table, ConvertOptions &options)
     : set(table), options(options),
-      precision(table, options.conversion.mixed.emplace(), options.calibration,
-                options.dims),
+      precision(table, options.conversion.mixed.emplace(), options.dims,
+                &options.calibration),
       training(table, options.conversion.training.emplace()),
       code(table, options.code) {
   addFiles();

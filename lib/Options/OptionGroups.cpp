@@ -88,8 +88,8 @@ static Flag &addField(FlagTable &flags, const RequestField<Request> &field,
 }
 
 PrecisionFlags::PrecisionFlags(FlagTable &flags, MixedPrecisionRequest &request,
-                               CalibrationOptions &calibration,
-                               std::vector<std::string> &dims)
+                               std::vector<std::string> &dims,
+                               CalibrationOptions *calibration)
     : flags(flags) {
   flags.beginGroup("Precision");
   addPrecisionFlags(flags, bf16, fp16, precision,
@@ -108,12 +108,14 @@ PrecisionFlags::PrecisionFlags(FlagTable &flags, MixedPrecisionRequest &request,
       flags.addCommas(field.flag, dims, field.help, field.value);
     else
       addField(flags, field, request);
-  Flag &data = flags.add("calibrate", calibration.data,
+  if (!calibration)
+    return;
+  Flag &data = flags.add("calibrate", calibration->data,
                          "measure the values on data, which decide", "DATA");
   data.words = {"random"};
-  flags.add("force-random", calibration.forcesRandom,
+  flags.add("force-random", calibration->forcesRandom,
             "accept --calibrate=random");
-  flags.addCommas("ranges", calibration.ranges,
+  flags.addCommas("ranges", calibration->ranges,
                   "ranges to read or, with --calibrate, to write", "FILE");
 }
 

@@ -7,6 +7,7 @@
 
 #include "Bisect.h"
 
+#include "DataCommands.h"
 #include "ExitCodes.h"
 #include "Help.h"
 #include "SearchFlags.h"
@@ -14,7 +15,6 @@
 #include "mp-opt/API/Search/Bisection.h"
 #include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Options/OptionGroups.h"
-#include "mp-opt/Support/AtomicFile.h"
 #include "mp-opt/Support/ShownText.h"
 
 using namespace mlir;
@@ -142,16 +142,6 @@ static void printJSON(const BisectionResult &found, const SearchFlags &search,
   os << "\n";
 }
 
-static llvm::Error writePolicy(const std::string &path, StringRef text) {
-  auto file = AtomicFile::create(path);
-  if (!file)
-    return file.takeError();
-  (*file)->os() << text;
-  if (llvm::Error failed = (*file)->finish())
-    return failed;
-  return (*file)->commit();
-}
-
 /// The exit code of a search without a result; absent if there is one.
 static std::optional<int> findFailure(const BisectionResult &found,
                                       const SearchFlags &search) {
@@ -205,7 +195,7 @@ int runBisect(ArrayRef<const char *> arguments, DialectRegistry &registry) {
                "the runs of --max-runs are used up: fewer nodes in fp32 may "
                "do");
   if (found->kind == BisectionResult::Found && !search.output.empty())
-    if (llvm::Error failed = writePolicy(search.output, found->policy))
+    if (llvm::Error failed = writeText(search.output, found->policy))
       return search.report(std::move(failed));
   if (search.isJSON)
     printJSON(*found, search, llvm::outs());

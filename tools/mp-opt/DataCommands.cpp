@@ -68,7 +68,7 @@ private:
 
 DataCommand::DataCommand(StringRef title, StringRef help)
     : title(title), flags(this->title, help),
-      precision(flags, conversion.mixed.emplace(), calibration, dims),
+      precision(flags, conversion.mixed.emplace(), dims, &calibration),
       training(flags, conversion.training.emplace()) {
   flags.beginGroup("Options");
   flags.addCommas("data", data.data, "data to measure errors on", "DATA");
@@ -180,8 +180,8 @@ int runAttribute(ArrayRef<const char *> arguments, DialectRegistry &registry) {
   return command.finish();
 }
 
-static llvm::Error writePolicy(StringRef path, StringRef text) {
-  auto file = AtomicFile::create(path.str());
+llvm::Error writeText(StringRef path, StringRef text) {
+  auto file = AtomicFile::create(path);
   if (!file)
     return file.takeError();
   (*file)->os() << text;
@@ -220,7 +220,7 @@ int runTune(ArrayRef<const char *> arguments, DialectRegistry &registry) {
   else
     report->print(EscapingStream(llvm::outs()).get());
   if (!output.empty())
-    if (llvm::Error failed = writePolicy(output, report->policy))
+    if (llvm::Error failed = writeText(output, report->policy))
       return reportError(output, std::move(failed));
   return command.finish();
 }

@@ -10,6 +10,7 @@
 
 #include "mlir/IR/DialectRegistry.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
 
 namespace mp {
 
@@ -22,6 +23,9 @@ int runAttribute(llvm::ArrayRef<const char *> arguments,
 /// `mp-opt tune`: error against bytes, and the cheapest precision within one.
 int runTune(llvm::ArrayRef<const char *> arguments,
             mlir::DialectRegistry &registry);
+
+/// Replaces a file by one with this text.
+llvm::Error writeText(llvm::StringRef path, llvm::StringRef text);
 
 } // namespace mp
 

@@ -29,9 +29,10 @@ Flag &addDeviceFlag(FlagTable &flags, llvm::StringRef help,
                     std::function<void(DeviceKind)> set);
 
 struct PrecisionFlags {
+  /// Without `calibration`, flags of data are left out.
   PrecisionFlags(FlagTable &flags, MixedPrecisionRequest &request,
-                 CalibrationOptions &calibration,
-                 std::vector<std::string> &dims);
+                 std::vector<std::string> &dims,
+                 CalibrationOptions *calibration = nullptr);
 
   /// True if one of them requests mixed precision.
   bool isMixed() const;
