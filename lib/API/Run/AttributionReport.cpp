@@ -213,6 +213,7 @@ llvm::Error Attributor::evaluate(ModuleOp module) {
     if (llvm::Error failed = errors->measureTime())
       return failed;
   report.figures = errors->getFigures();
+  release();
   if (!request.announces)
     return llvm::Error::success();
   announce(module);
