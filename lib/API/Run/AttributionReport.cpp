@@ -237,6 +237,13 @@ void AttributionReport::print(raw_ostream &os, size_t limit) const {
   os << "error of the " << (areGradients ? "gradients" : "outputs") << " in "
      << precision << ": predicted " << formatPercent(predicted) << ", measured "
      << formatPercent(measured) << "\n";
+  if (kinks.counts())
+    os << llvm::format("%.0f", kinks.flips)
+       << " masks or choices are expected to flip: their part is "
+       << formatPercent(std::sqrt(kinks.error)) << "\n";
+  else if (kinks.error > 0)
+    os << "with a probability of " << formatPercent(kinks.flips)
+       << ", a mask or choice flips, for which no error is predicted\n";
   for (const std::string &doubt : doubts)
     os << "not reliable: " << doubt << "\n";
   os << "\n   share   sum   predicted    measured  node\n";
