@@ -44,40 +44,34 @@ static void eraseUnread(Block &block) {
       op.erase();
 }
 
-/// The values before they become outputs.
-static llvm::SetVector<Value> findMeasured(GraphOp graph, StringRef metric,
-                                           bool &areGradients) {
-  llvm::SetVector<Value> sources;
-  if (metric.empty())
-    for (OpOperand *gradient : findTraining(graph).gradients)
-      sources.insert(gradient->get());
-  areGradients = !sources.empty();
-  if (sources.empty())
-    for (Value output : getYield(graph.getBody())->getOperands())
-      if (isDifferentiable(output) &&
-          (metric.empty() || getValueName(output) == metric))
-        sources.insert(output);
-  return sources;
-}
-
-MeasuredOutputs keepMeasuredOutputs(ModuleOp module, StringRef metric) {
+MeasuredOutputs keepMeasuredOutputs(ModuleOp module,
+                                    std::optional<unsigned> metric) {
   GraphOp graph = getMainGraph(module);
+  MeasuredOutputs measured;
+  llvm::SetVector<Value> sources;
+  if (!metric)
+    for (OpOperand *gradient : findTraining(graph).gradients)
+      if (sources.insert(gradient->get()))
+        measured.names.push_back(getValueName(gradient->get()).str());
+  measured.areGradients = !sources.empty();
+  if (sources.empty())
+    for (OpOperand &output : getYield(graph.getBody())->getOpOperands())
+      if (isDifferentiable(output.get()) &&
+          (!metric || output.getOperandNumber() == *metric) &&
+          sources.insert(output.get()))
+        measured.places.push_back(output.getOperandNumber());
+  if (sources.empty())
+    return measured;
   NodeBuilder builder(module);
   builder.setInsertionPointToEnd(&graph.getBody().front());
   builder.setBase("measured");
-  MeasuredOutputs measured;
-  llvm::SetVector<Value> sources =
-      findMeasured(graph, metric, measured.areGradients);
   SmallVector<Value> values;
-  for (Value source : sources) {
+  for (Value source : sources)
     // An output that is an input needs a node of its own.
-    Value value =
+    values.push_back(
         isF32Tensor(source.getType())
             ? builder.create("Identity", {source}, {}, source.getType())
-            : builder.castTo(source, builder.getBuilder().getF32Type());
-    values.push_back(value);
-    measured.names.push_back(getValueName(source).str());
-  }
+            : builder.castTo(source, builder.getBuilder().getF32Type()));
   setOutputs(graph, values);
   eraseUnread(graph.getBody().front());
   if (measured.areGradients)

@@ -62,6 +62,7 @@ private:
   std::vector<std::string> roots, paths;
   std::string schemas;
   uint64_t probes = 2;
+  std::optional<MessagePrinter> printer;
 };
 
 } // namespace
@@ -128,11 +129,12 @@ std::optional<int> DataCommand::parse(ArrayRef<const char *> arguments,
 std::optional<int> DataCommand::read(const DialectRegistry &registry) {
   ModelOptions reading;
   reading.externalDataRoots = roots;
-  MessagePrinter printer(paths.front());
-  reading.onMessage = [&](StringRef, DiagnosticSeverity severity,
-                          const Twine &text) {
+  printer.emplace(paths.front());
+  // The model keeps this, and reports errors of passes with it.
+  reading.onMessage = [this](StringRef, DiagnosticSeverity severity,
+                             const Twine &text) {
     if (severity == DiagnosticSeverity::Error)
-      printer.print(severity, text);
+      printer->print(severity, text);
   };
   auto found = Model::read(paths.front(), registry, reading);
   if (!found)
@@ -207,8 +209,12 @@ int runTune(ArrayRef<const char *> arguments, DialectRegistry &registry) {
                     "search by bisection and by a list, too");
   if (std::optional<int> code = command.parse(arguments, registry))
     return *code;
-  if (command.flags.isGiven("target-error"))
+  if (command.flags.isGiven("target-error")) {
+    if (!(target > 0 && target < 1))
+      return command.flags.usageError("--target-error: expected a relative "
+                                      "error between 0 and 1, such as 1e-3");
     options.target = target;
+  }
   if (!options.target &&
       (!output.empty() || options.hasBaselines || hidesCurve))
     return command.flags.usageError(
@@ -223,6 +229,11 @@ int runTune(ArrayRef<const char *> arguments, DialectRegistry &registry) {
     report->printJSON(llvm::outs());
   else
     report->print(EscapingStream(llvm::outs()).get());
+  if (report->ownError > 0) {
+    command.fail(refuseTarget(target, report->ownError));
+    command.finish();
+    return exitOutside;
+  }
   if (!output.empty())
     if (llvm::Error failed = writeText(output, report->policy))
       return reportError(output, std::move(failed));

@@ -25,6 +25,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,19 +33,21 @@ namespace mp {
 
 /// The outputs whose errors count.
 struct MeasuredOutputs {
+  /// Names of gradients, and places of outputs.
   std::vector<std::string> names;
+  std::vector<unsigned> places;
   /// True if they are gradients of a training step, whose errors count
   /// together; otherwise each output's error is relative to the output.
   bool areGradients = false;
 };
 
-/// Makes the values whose errors count the only outputs: the output `metric`
-/// or, if that is empty, the gradients of a training graph, else all outputs
-/// that are floats. Erases nodes that only others need. Must be called while
-/// the training vocabulary is in place. The result is empty if there is no such
-/// output.
+/// Makes the values whose errors count the only outputs: the output `metric`,
+/// by its place, or, if that is absent, the gradients of a training graph, else
+/// all outputs that are floats. Erases nodes that only others need. Must be
+/// called while the training vocabulary is in place. The result is empty if
+/// there is no such output.
 MeasuredOutputs keepMeasuredOutputs(mlir::ModuleOp module,
-                                    llvm::StringRef metric = "");
+                                    std::optional<unsigned> metric = {});
 
 // The following functions rewrite copies of one model with markers, in standard
 // operators of opset 18 or later. Kinks (lib/Attribution/Kinks.h) are those of

@@ -29,32 +29,33 @@ namespace mp {
 /// Targets below this may be less than the error of fp32 itself.
 static constexpr double smallTarget = 1e-4;
 
-/// Fails if the model in fp32 is further off float64 than the target.
-llvm::Error Attributor::checkOwnError(ModuleOp module, const DataSet &batch) {
-  auto load = [&] { return Model::copy(module, request.options.name); };
+llvm::Expected<double> measureOwnError(ModuleOp module, const DataSet &batch,
+                                       const AttributionOptions &options,
+                                       double target) {
+  if (target >= smallTarget ||
+      !findTraining(getMainGraph(module)).gradients.empty())
+    return 0;
+  auto load = [&] { return Model::copy(module, options.name); };
   ReferenceComparisonOptions comparing;
-  comparing.compile = request.options.compile;
-  comparing.relative = *request.target;
+  comparing.compile = options.compile;
+  comparing.relative = target;
   comparing.nodes = 0;
   ReferenceComparison comparison(comparing, {"the input", load}, batch);
   comparison.add({"the input", load, /*isReference=*/true});
   if (llvm::Error failed = comparison.run())
-    return failed;
+    return std::move(failed);
   double own = 0;
-  std::string worst;
   for (const OutputDifference &output :
        comparison.getModels().front().differences)
-    if (double error = output.numbers.getError(); error > own) {
-      own = error;
-      worst = output.name;
-    }
-  if (own <= *request.target)
-    return llvm::Error::success();
-  missed = true;
+    own = std::max(own, output.numbers.getError());
+  return own;
+}
+
+llvm::Error refuseTarget(double target, double ownError) {
   return llvm::createStringError(
-      "the target error of " + formatPercent(*request.target) +
-      " cannot be met: in fp32, output '" + worst + "' is off by " +
-      formatPercent(own) + " from float64");
+      "the target error of " + formatPercent(target) +
+      " cannot be met: in fp32, outputs are off by " + formatPercent(ownError) +
+      " from float64");
 }
 
 llvm::Error Attributor::search(ModuleOp module,
@@ -74,10 +75,15 @@ llvm::Error Attributor::prepare(ModuleOp module,
   auto batches = request.readBatches(module);
   if (!batches)
     return batches.takeError();
-  bool mayMiss = request.target && *request.target < smallTarget;
-  if (mayMiss && findTraining(getMainGraph(module)).gradients.empty())
-    if (llvm::Error failed = checkOwnError(module, batches->front()))
-      return failed;
+  if (request.target) {
+    auto own = measureOwnError(module, batches->front(), request.options,
+                               *request.target);
+    if (!own)
+      return own.takeError();
+    missed = *own > *request.target;
+    if (missed)
+      return refuseTarget(*request.target, *own);
+  }
   auto made =
       ErrorAttribution::create(module, getElementKind(getLowType(module)),
                                std::move(*batches), request.options);
@@ -268,9 +274,10 @@ void AttributionReport::print(raw_ostream &os, size_t limit) const {
     os << "with a probability of " << formatPercent(kinks.flips)
        << ", a mask or choice flips, for which no error is predicted\n";
   if (excessRoundings)
-    os << excessRoundings
-       << " roundings of products that only fp32 nodes read cause "
-       << formatPercent(excess) << "; --excess-precision drops such ones\n";
+    os << "--excess-precision drops roundings of products that only fp32 nodes "
+          "read, "
+       << excessRoundings << " here: they cause " << formatPercent(excess)
+       << "\n";
   for (const std::string &doubt : doubts)
     os << "not reliable: " << doubt << "\n";
   os << "\n   share   sum   predicted    measured  node\n";

@@ -28,8 +28,13 @@ llvm::Error MarkedModel::prepare(ModuleOp module) {
   OwningOpRef<ModuleOp> copy = spots.mark(module);
   marked = Model::copy(*copy, options.name);
   std::vector<std::string> names = marked->getOutputNames();
-  outputs = keepMeasuredOutputs(marked->getModule(), options.metric);
-  if (outputs.names.empty() && !options.metric.empty())
+  std::optional<unsigned> metric;
+  if (!options.metric.empty())
+    metric = llvm::find(names, options.metric) - names.begin();
+  outputs = keepMeasuredOutputs(marked->getModule(), metric);
+  for (unsigned place : outputs.places)
+    outputs.names.push_back(names[place]);
+  if (outputs.names.empty() && metric)
     return makeError({ErrorKind::Usage, "--metric: the model has no output '" +
                                             options.metric +
                                             "' of floats; its outputs are " +

@@ -13,6 +13,7 @@
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Precision/Policy/PolicyFile.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -38,7 +39,7 @@ public:
 private:
   llvm::Error addCurve(ErrorSearch &search);
   llvm::Error addBaselines(ErrorSearch &search);
-  std::string makePolicy(ModuleOp module, const ErrorSearch &search) const;
+  std::string makePolicy(ArrayRef<RoundingSpot> spots) const;
 
   const MixedPrecisionRequest &request;
   BatchSource readBatches;
@@ -88,10 +89,9 @@ llvm::Error Tuner::addBaselines(ErrorSearch &search) {
   return add("list", search.takeByList(*options.target));
 }
 
-/// Rules for the nodes that are fp32 for the error, and for those in 16 bit
-/// that the lists leave open.
-std::string Tuner::makePolicy(ModuleOp module,
-                              const ErrorSearch &search) const {
+/// Rules for all nodes that may be 16 bit, except those that lists allow and
+/// that are: the conversion with the policy decides the same.
+std::string Tuner::makePolicy(ArrayRef<RoundingSpot> spots) const {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "# " << report.precision << " within an error of "
@@ -101,7 +101,10 @@ std::string Tuner::makePolicy(ModuleOp module,
      << llvm::format("%.2g", report.found->best.measured.value_or(0)) << "\n"
      << "version: 1\nprecision: " << report.precision << "\n";
   bool isFirst = true;
-  for (Operation *node : search.getAll().low) {
+  llvm::SetVector<Operation *> nodes;
+  for (const RoundingSpot &spot : spots)
+    nodes.insert(spot.node);
+  for (Operation *node : nodes) {
     bool isLow = isLowNode(node);
     StringRef name = getNodeName(node);
     if (name.empty() || (isLow && hasClass(node, OpClass::Allow)))
@@ -125,6 +128,13 @@ llvm::Error Tuner::run(ModuleOp module) {
   if (!batches)
     return batches.takeError();
   report.batches = batches->size();
+  if (options.target) {
+    auto own = measureOwnError(module, batches->front(), options.attribution,
+                               *options.target);
+    if (!own)
+      return own.takeError();
+    report.ownError = *own > *options.target ? *own : 0;
+  }
   auto errors = ErrorAttribution::create(
       module, getElementKind(low), std::move(*batches), options.attribution);
   if (!errors)
@@ -146,7 +156,7 @@ llvm::Error Tuner::run(ModuleOp module) {
       return found.takeError();
     report.lowNodes = found->best.low.size();
     report.found = std::move(*found);
-    report.policy = makePolicy(module, search);
+    report.policy = makePolicy((*errors)->getSpots());
   }
   report.figures = (*errors)->getFigures();
   return llvm::Error::success();
@@ -213,7 +223,9 @@ void TuningReport::printJSON(raw_ostream &os) const {
     });
     if (found) {
       json.attribute("target", found->target);
-      json.attribute("met", true);
+      json.attribute("met", ownError == 0);
+      if (ownError > 0)
+        json.attribute("error_of_fp32", ownError);
       json.attribute("error", found->best.measured.value_or(0));
       json.attribute("predicted", found->best.predicted);
       json.attribute("bytes", found->best.bytes);

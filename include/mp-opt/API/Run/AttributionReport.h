@@ -103,7 +103,6 @@ private:
   llvm::Error prepare(mlir::ModuleOp module,
                       const MixedPrecisionRequest &mixed);
   llvm::Error evaluate(mlir::ModuleOp module);
-  llvm::Error checkOwnError(mlir::ModuleOp module, const DataSet &batch);
   llvm::Error search(mlir::ModuleOp module, const MixedPrecisionRequest &mixed);
   llvm::Error checkFirstOrder();
   llvm::Error addNodes();
@@ -117,6 +116,15 @@ private:
   AttributionReport report;
   bool missed = false;
 };
+
+/// The error of the model in fp32 against float64 on a batch, if a target is so
+/// small that this may exceed it; otherwise, and for training steps, 0.
+llvm::Expected<double> measureOwnError(mlir::ModuleOp module,
+                                       const DataSet &batch,
+                                       const AttributionOptions &options,
+                                       double target);
+/// The error for a target that fp32 misses.
+llvm::Error refuseTarget(double target, double ownError);
 
 /// Prints a number; JSON has no infinity, which becomes null.
 void printNumber(llvm::json::OStream &json, llvm::StringRef name, double value);

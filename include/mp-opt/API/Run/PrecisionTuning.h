@@ -47,6 +47,9 @@ struct TuningReport {
   /// Everything in 16 bit that may be, first; then less and less.
   std::vector<Point> curve;
   std::optional<FoundPrecision> found;
+  /// The error of fp32 itself, if it exceeds the target, which cannot be met
+  /// then.
+  double ownError = 0;
   size_t lowNodes = 0;
   std::vector<Baseline> baselines;
   ErrorAttribution::Figures figures;
