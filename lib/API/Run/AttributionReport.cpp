@@ -271,8 +271,10 @@ void AttributionReport::print(raw_ostream &os, size_t limit) const {
        << " masks or choices are expected to flip: their part is "
        << formatPercent(std::sqrt(kinks.error)) << "\n";
   else if (kinks.error > 0)
-    os << "with a probability of " << formatPercent(kinks.flips)
-       << ", a mask or choice flips, for which no error is predicted\n";
+    os << llvm::format("%.1f", kinks.flips)
+       << " masks or choices are expected to flip: too few to predict their "
+          "part, about "
+       << formatPercent(std::sqrt(kinks.error)) << "\n";
   if (excessRoundings)
     os << "--excess-precision drops roundings of products that only fp32 nodes "
           "read, "

@@ -70,10 +70,11 @@ public:
   };
   Term getTerm(const RoundingSpot &spot) const { return terms[spot.marker]; }
   /// The squared error that flips at kinks cause, and their expected number in
-  /// all batches. Less than one flip is an event that predictions leave out.
+  /// all batches. Predictions have no part for fewer than three: with more than
+  /// 5 % none happens, and their mean is not a typical value.
   struct KinkEffect {
     double error = 0, flips = 0;
-    bool counts() const { return flips >= 1; }
+    bool counts() const { return flips >= 3; }
   };
   const KinkEffect &getKinks() const { return kinks; }
   /// The relative deviation of the squared error between probes.
