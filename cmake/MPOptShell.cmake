@@ -55,14 +55,15 @@ file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/man/man1)
 
 mp_completion(mp-opt)
 mp_completion(mp-run)
-set(commands run bench compare train plan show)
-list(TRANSFORM commands REPLACE "(.+)" "mp-run-\\1" OUTPUT_VARIABLE pages)
-mp_man_page(mp-opt --topics=train,code
-            SEE mp-opt-diff mp-opt-bisect mp-opt-reduce mp-run
-            mp-opt-lsp-server)
-foreach(command diff bisect reduce)
+set(opt_commands attribute bisect diff reduce tune)
+list(TRANSFORM opt_commands REPLACE "(.+)" "mp-opt-\\1" OUTPUT_VARIABLE pages)
+mp_man_page(mp-opt --topics=train,code,data
+            SEE ${pages} mp-run mp-opt-lsp-server)
+foreach(command IN LISTS opt_commands)
   mp_man_page(mp-opt COMMAND ${command} SEE mp-opt)
 endforeach()
+set(commands run bench compare train plan show)
+list(TRANSFORM commands REPLACE "(.+)" "mp-run-\\1" OUTPUT_VARIABLE pages)
 mp_man_page(mp-run --no-table SEE mp-opt ${pages})
 foreach(command IN LISTS commands)
   mp_man_page(mp-run COMMAND ${command} --like=run SEE mp-run mp-opt)

@@ -38,7 +38,7 @@ extern "C" {
 #endif
 
 /** Increases when functions are added; existing ones do not change. */
-#define MP_OPT_API_VERSION 1
+#define MP_OPT_API_VERSION 2
 
 /** The API version of the loaded library, which is at least that of the header
  *  that the program was compiled with. */
@@ -173,9 +173,10 @@ MP_OPT_API mp_opt_status mp_opt_model_write(mp_opt_model *model,
 /** The reports of a conversion. */
 typedef struct mp_opt_report mp_opt_report;
 /** `kind` is "summary" (the table), "json" (the same and more), "explain",
- *  "html" (a page), "overlay" (for Model Explorer) or "verify". Null if it was
- *  not requested by `summary`, `explain` or `verify`, or by `kinds` of
- *  mp_opt_convert. */
+ *  "html" (a page), "overlay" (for Model Explorer), "verify" or "policy". Null
+ *  if it was not requested by `summary`, `explain` or `verify`, or by `kinds`
+ * of mp_opt_convert. mp_opt_attribute and mp_opt_tune make "summary" and
+ * "json", and the latter, with `target-error`, "policy". */
 MP_OPT_API const char *mp_opt_report_text(const mp_opt_report *report,
                                           const char *kind);
 MP_OPT_API void mp_opt_report_destroy(mp_opt_report *report);
@@ -189,6 +190,18 @@ MP_OPT_API mp_opt_status mp_opt_convert(mp_opt_model *model,
                                         const mp_opt_options *options,
                                         const char *kinds,
                                         mp_opt_report **report);
+
+/** Attributes the error of a conversion to nodes, as the program's command does
+ *  (docs/errors.md). `options` are those of "attribute". Consumes the model. */
+MP_OPT_API mp_opt_status mp_opt_attribute(mp_opt_model *model,
+                                          const mp_opt_options *options,
+                                          mp_opt_report **report);
+
+/** Measures error against bytes, and searches for the precision within an
+ *  error. `options` are those of "tune". Consumes the model. */
+MP_OPT_API mp_opt_status mp_opt_tune(mp_opt_model *model,
+                                     const mp_opt_options *options,
+                                     mp_opt_report **report);
 
 /** Compares the outputs of `result` with those of `model`, from which it was
  *  made. `text` receives a table with a verdict, whatever the status. */

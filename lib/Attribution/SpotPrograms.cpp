@@ -120,7 +120,10 @@ static Value addRounding(NodeBuilder &b, Operation *marker, Value scale,
   // An infinite element minus itself is not zero.
   Value isSame = b.create("Equal", {target, value});
   Value moved = b.add(value, b.mul(b.sub(target, value), scale));
-  return b.where(isSame, value, moved);
+  // A difference to a value that 16 bit clamps, such as a mask's, has no digits
+  // left for the target.
+  Value isPart = b.create("Less", {scale, b.scalarLike(1, scale)});
+  return b.where(isPart, b.where(isSame, value, moved), target);
 }
 
 RoundingInputs addRoundings(ModuleOp module, unsigned numMarkers,

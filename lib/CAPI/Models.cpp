@@ -23,10 +23,12 @@ static ModelOptions getModelOptions(const Request &request,
                                               const Twine &text) {
     sink->report(name, severity, text.str());
   };
-  if (!request.convertFlags)
+  if (!request.convertFlags && !request.errorFlags)
     return request.model.getModelOptions(std::move(report));
   ModelOptions options;
-  options.externalDataRoots = request.convert.externalDataRoots;
+  options.externalDataRoots = request.convertFlags
+                                  ? request.convert.externalDataRoots
+                                  : request.errors.externalDataRoots;
   options.check = request.convert.check;
   options.onMessage = std::move(report);
   return options;
@@ -52,18 +54,6 @@ static mp_opt_status read(const mp_opt_options *options, StringRef name,
   made->before.emplace(made->model->getModule());
   *model = made.release();
   return succeed();
-}
-
-/// Runs a function on a model that is not consumed.
-template <typename Function>
-static mp_opt_status use(mp_opt_model *model, const mp_opt_options *options,
-                         Function function) {
-  std::lock_guard<std::mutex> lock(model->mutex);
-  if (!model->model)
-    return failUsage("the model is used up: it has been compiled, or its "
-                     "conversion has failed");
-  model->sink->begin(options);
-  return function(*model->model);
 }
 
 /// Runs a function on two models. They are locked in one order, whatever the
@@ -168,10 +158,12 @@ static mp_opt_status convert(mp_opt_model &handle, Request &request,
       options, model.getInput(),
       ConversionObserver{listen(sink, model.getName()), nullptr});
   auto give = [&](Error failed) {
+    bool isMissed = conversion->isMissed();
     // Modules must be freed before their context.
     conversion.reset();
     handle.model.reset();
-    return fail(std::move(failed), &sink);
+    mp_opt_status status = fail(std::move(failed), &sink);
+    return isMissed ? MP_OPT_STATUS_OUTSIDE : status;
   };
   if (Error failed = conversion->start(model.getModule(), handle.before))
     return give(std::move(failed));
@@ -195,23 +187,6 @@ static mp_opt_status convert(mp_opt_model &handle, Request &request,
   report.html = reports.getReport().str();
   report.overlay = reports.getOverlay().str();
   return *verdict ? conclude(**verdict, sink) : succeed();
-}
-
-/// Makes the request of a conversion; fails if the options belong to another
-/// command.
-static Expected<std::unique_ptr<Request>>
-makeConversion(const mp_opt_options *options) {
-  if (options && options->command != "convert")
-    return makeError({ErrorKind::Usage, "expected options of 'convert', got "
-                                        "those of '" +
-                                            options->command + "'"});
-  auto request = makeRequest(options, "convert");
-  if (!request)
-    return request;
-  mlir::DialectRegistry registry;
-  if (Error failed = (*request)->complete(registry))
-    return failed;
-  return request;
 }
 
 } // namespace mp
@@ -290,7 +265,7 @@ mp_opt_status mp_opt_model_write(mp_opt_model *model, const char *path,
     if (!model || !path || !*path)
       return failUsage("model_write: no model, or no path");
     return use(model, options, [&](Model &) {
-      auto request = makeConversion(options);
+      auto request = makeCall(options, "convert");
       if (!request)
         return fail(request.takeError(), model->sink.get());
       Error failed = write(*model, path, (*request)->convert);
@@ -306,6 +281,7 @@ const char *mp_opt_report_text(const mp_opt_report *report, const char *kind) {
       {"summary", &report->summary}, {"json", &report->json},
       {"explain", &report->explain}, {"html", &report->html},
       {"overlay", &report->overlay}, {"verify", &report->verify},
+      {"policy", &report->policy},
   };
   for (auto [name, text] : strings)
     if (name == kind && !text->empty())
@@ -325,7 +301,7 @@ mp_opt_status mp_opt_convert(mp_opt_model *model, const mp_opt_options *options,
     return use(model, options, [&](Model &) {
       if (Error failed = checkKinds(kinds ? kinds : ""))
         return fail(std::move(failed));
-      auto request = makeConversion(options);
+      auto request = makeCall(options, "convert");
       if (!request)
         return fail(request.takeError(), model->sink.get());
       ReportOptions &reports = (*request)->convert.reports;
@@ -350,7 +326,7 @@ mp_opt_status mp_opt_verify(mp_opt_model *model, mp_opt_model *result,
       return failUsage("verify: expected two models, and a place for a text");
     *text = nullptr;
     return useBoth(model, result, options, [&](Model &input, Model &output) {
-      auto request = makeConversion(options);
+      auto request = makeCall(options, "convert");
       if (!request)
         return fail(request.takeError(), model->sink.get());
       VerificationOptions &verification = (*request)->convert.verification;
@@ -400,7 +376,7 @@ mp_opt_status mp_opt_policy_text(const mp_opt_options *options,
     *text = nullptr;
     MessageSink sink;
     sink.begin(options);
-    auto request = makeConversion(options);
+    auto request = makeCall(options, "convert");
     if (!request)
       return fail(request.takeError(), &sink);
     const auto &mixed = (*request)->convert.conversion.mixed;

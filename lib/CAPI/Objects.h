@@ -17,6 +17,7 @@
 #include "mp-opt/API/Model/Reports.h"
 #include "mp-opt/API/Train/StepSession.h"
 #include "mp-opt/Options/ConvertOptions.h"
+#include "mp-opt/Options/ErrorFlags.h"
 #include "mp-opt/Options/ModelFlags.h"
 #include "mp-opt/Options/RateFlags.h"
 
@@ -55,6 +56,8 @@ struct Request {
   FlagTable table;
   ConvertOptions convert;
   std::optional<ConvertFlags> convertFlags;
+  ErrorOptions errors;
+  std::optional<ErrorFlags> errorFlags;
   ModelFlags model;
   LearningRate rate;
   std::optional<RateFlags> rateFlags;
@@ -69,6 +72,10 @@ private:
 /// `complete` do. Null options are the defaults of `command`.
 llvm::Expected<std::unique_ptr<Request>>
 makeRequest(const mp_opt_options *options, llvm::StringRef command);
+
+/// Makes the request of a call; fails if the options belong to another command.
+llvm::Expected<std::unique_ptr<Request>> makeCall(const mp_opt_options *options,
+                                                  llvm::StringRef command);
 
 /// Makes a registry with the dialects of models, and the operators of
 /// --schemas.
@@ -119,6 +126,11 @@ private:
   std::vector<bool> isNoted;
 };
 
+/// Runs a function on a model that is not consumed.
+template <typename Function>
+mp_opt_status use(mp_opt_model *model, const mp_opt_options *options,
+                  Function function);
+
 /// Ends a call.
 mp_opt_status succeed();
 mp_opt_status fail(llvm::Error error, MessageSink *sink = nullptr,
@@ -168,7 +180,7 @@ struct mp_opt_bytes {
 };
 
 struct mp_opt_report {
-  std::string summary, json, explain, html, overlay, verify;
+  std::string summary, json, explain, html, overlay, verify, policy;
 };
 
 struct mp_opt_buffer {
@@ -208,5 +220,16 @@ struct mp_opt_step {
 
   mp::StepProgram &getProgram() const { return session->getProgram(); }
 };
+
+template <typename Function>
+mp_opt_status mp::use(mp_opt_model *model, const mp_opt_options *options,
+                      Function function) {
+  std::lock_guard<std::mutex> lock(model->mutex);
+  if (!model->model)
+    return failUsage("the model is used up: it has been compiled, or its "
+                     "conversion has failed");
+  model->sink->begin(options);
+  return function(*model->model);
+}
 
 #endif // MPOPT_CAPI_OBJECTS_H

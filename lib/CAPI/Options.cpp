@@ -16,17 +16,25 @@ using namespace llvm;
 namespace mp {
 
 Expected<std::unique_ptr<Request>> Request::create(StringRef command) {
-  static constexpr StringLiteral commands[] = {"convert", "compile", "train"};
+  static constexpr StringLiteral commands[] = {"convert", "attribute", "tune",
+                                               "compile", "train"};
   std::unique_ptr<Request> request(new Request());
   FlagTable &table = request->table;
   if (command == "convert") {
     request->convertFlags.emplace(table, request->convert);
     return request;
   }
+  if (command == "attribute" || command == "tune") {
+    request->errorFlags.emplace(table, request->errors,
+                                command == "tune" ? ErrorCommand::Tune
+                                                  : ErrorCommand::Attribute);
+    return request;
+  }
   if (command != "compile" && command != "train")
     return makeError(
         {ErrorKind::Usage, ("unknown command '" + command +
-                            "', expected convert, compile or train" +
+                            "', expected convert, attribute, tune, compile or "
+                            "train" +
                             suggestNearest(command, commands))
                                .str()});
   request->model.addTo(table);
@@ -44,6 +52,11 @@ Error Request::complete(mlir::DialectRegistry &registry) {
     // The C API prints nothing.
     convert.verification.title.clear();
     return addSchemas(convert.schemas, registry);
+  }
+  if (errorFlags) {
+    if (Error failed = errorFlags->complete())
+      return failed;
+    return addSchemas(errors.schemas, registry);
   }
   if (rateFlags)
     if (Error failed = rateFlags->check())
@@ -67,11 +80,28 @@ Expected<std::unique_ptr<Request>> makeRequest(const mp_opt_options *options,
   return request;
 }
 
+Expected<std::unique_ptr<Request>> makeCall(const mp_opt_options *options,
+                                            StringRef command) {
+  if (options && options->command != command)
+    return makeError(
+        {ErrorKind::Usage, ("expected options of '" + command +
+                            "', got those of '" + options->command + "'")
+                               .str()});
+  auto request = makeRequest(options, command);
+  if (!request)
+    return request;
+  mlir::DialectRegistry registry;
+  if (Error failed = (*request)->complete(registry))
+    return failed;
+  return request;
+}
+
 Expected<mlir::DialectRegistry> makeRegistry(const Request &request) {
   mlir::DialectRegistry registry;
   registerModelDialects(registry);
-  StringRef schemas =
-      request.convertFlags ? request.convert.schemas : request.model.schemas;
+  StringRef schemas = request.convertFlags ? request.convert.schemas
+                      : request.errorFlags ? request.errors.schemas
+                                           : request.model.schemas;
   if (Error failed = addSchemas(schemas, registry))
     return failed;
   return registry;

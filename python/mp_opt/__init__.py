@@ -14,6 +14,14 @@ import atexit as _atexit
 
 from . import _mp_opt
 from ._arrays import Value
+from ._attribution import (
+    Attribution,
+    NodeError,
+    Tuning,
+    TuningPoint,
+    attribute,
+    tune,
+)
 from ._calibrate import calibrate
 from ._convert import (
     convert,
@@ -46,6 +54,7 @@ __version__ = _mp_opt.version().split()[0]
 _atexit.register(_mp_opt.close)
 
 __all__ = [
+    "Attribution",
     "DeviceError",
     "Diagnostic",
     "Diff",
@@ -53,6 +62,7 @@ __all__ = [
     "Explanation",
     "InternalError",
     "ModelWarning",
+    "NodeError",
     "NotSupportedError",
     "Program",
     "Range",
@@ -60,9 +70,12 @@ __all__ = [
     "Report",
     "Summary",
     "TrainingStep",
+    "Tuning",
+    "TuningPoint",
     "UsageError",
     "Value",
     "Verification",
+    "attribute",
     "calibrate",
     "compile",
     "convert",
@@ -76,5 +89,6 @@ __all__ = [
     "set_num_threads",
     "summary",
     "train_step",
+    "tune",
     "verify",
 ]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 
 from ._convert import _run
-from ._errors import UsageError
+from ._data import data_paths
 from ._flags import precision_flags
 from ._ranges import Ranges
 
@@ -26,28 +26,7 @@ def calibrate(model, data, precision=None, *, name=None, **flags) -> Ranges:
     with tempfile.TemporaryDirectory(prefix="mp_opt-") as folder:
         path = os.path.join(folder, "ranges.json")
         arguments = precision_flags(precision, flags) | {
-            "calibrate": _paths(data, folder), "ranges": path,
+            "calibrate": data_paths(data, folder, "calibrate"), "ranges": path,
         }  # fmt: skip
         _run(model, arguments, name=name)
         return Ranges.load(path)
-
-
-def _paths(data, folder: str) -> list[str]:
-    """Files with the data."""
-    if hasattr(data, "items"):
-        data = [data]
-    if isinstance(data, (str, os.PathLike)):
-        return [os.fspath(data)]
-    made = []
-    for number, part in enumerate(data):
-        if not hasattr(part, "items"):
-            made.append(os.fspath(part))
-            continue
-        import numpy
-
-        path = os.path.join(folder, f"{number}.npz")
-        numpy.savez(path, **{k: numpy.asarray(v) for k, v in part.items()})
-        made.append(path)
-    if not made:
-        raise UsageError("calibrate: there are no data", 2)
-    return made

@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 
 from . import _mp_opt
+from ._data import argument_files
 from ._errors import OUTSIDE, UsageError, check, to_python
 from ._flags import precision_flags, to_flags, to_precision
 from ._models import Source
-from ._ranges import ranges_files
 from ._reports import Diff, Explanation, Report, Summary, Verification, parse
 
 
@@ -19,7 +19,7 @@ def _run(model, arguments, kinds="", output=None, name=None, wants_bytes=False):
     if output is not None:
         output = os.fspath(output)
         arguments = {**arguments, "output": output}
-    with ranges_files(arguments) as given:
+    with argument_files(arguments) as given:
         result = _mp_opt.convert(
             source.content,
             source.name,
@@ -54,8 +54,10 @@ def convert(model, precision=None, *, output=None, name=None, **flags):
     torch's or ml_dtypes' such as ``numpy.float16``. Those are the flags
     of ``mp-opt``, with underscores for dashes: ``policy="mixed_bfloat16"``,
     ``allow=["Gelu"]``, ``deny_node="head.*"``, ``dim={"batch": 1}``,
-    ``strict=True``; ``mp_opt.flags()`` lists them. ``name`` is what messages
-    call a model that is not a path, and where its external data are looked for.
+    ``strict=True``; ``mp_opt.flags()`` lists them. ``calibrate`` takes data as
+    ``mp_opt.calibrate`` does, and with it ``target_error=1e-3`` finds the fewest
+    bytes within that relative error. ``name`` is what messages call a model that
+    is not a path, and where its external data are looked for.
     """
     _refuse(flags, _NOT_HERE, "not an argument of convert()")
     made, _ = _run(

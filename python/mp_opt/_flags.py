@@ -34,7 +34,7 @@ def _describe(command: str) -> list[dict]:
 def _row(name: str) -> dict:
     """The description of an argument, of whatever command has it; or nothing."""
     if not _rows_by_name:
-        for command in ("train", "compile", "convert"):
+        for command in ("tune", "attribute", "train", "compile", "convert"):
             for row in flags(command):
                 _rows_by_name[row["name"]] = row
     return _rows_by_name.get(name, {})
@@ -54,8 +54,8 @@ def argument_names() -> dict[str, str]:
 
 
 def flags(command: str = "convert") -> list[dict]:
-    """The flags of ``convert``, ``compile`` or ``train``: what their keyword
-    arguments are called (``name``), take and do."""
+    """The flags of ``convert``, ``attribute``, ``tune``, ``compile`` or
+    ``train``: what their keyword arguments are called (``name``), take and do."""
     rows = []
     for row in _describe(command):
         row = dict(row)

@@ -111,31 +111,3 @@ def _merge(a: Range, b: Range) -> Range:
         max(a.max, b.max), a.energy + b.energy, a.lost + b.lost,
         choose(min, a.smallest, b.smallest), choose(max, a.partial, b.partial),
     )  # fmt: skip
-
-
-class ranges_files:
-    """Arguments in which ``Ranges`` are files."""
-
-    def __init__(self, arguments):
-        self.arguments, self.folder = dict(arguments), None
-
-    def __enter__(self):
-        given = self.arguments.get("ranges")
-        parts = given if isinstance(given, (list, tuple)) else [given]
-        if not any(isinstance(part, Ranges) for part in parts):
-            return self.arguments
-        import tempfile
-
-        self.folder = tempfile.TemporaryDirectory(prefix="mp_opt-")
-        paths = []
-        for number, part in enumerate(parts):
-            if isinstance(part, Ranges):
-                path = os.path.join(self.folder.name, f"{number}.json")
-                part.save(path)
-                part = path
-            paths.append(part)
-        return {**self.arguments, "ranges": paths}
-
-    def __exit__(self, *_):
-        if self.folder:
-            self.folder.cleanup()

@@ -66,6 +66,41 @@ static nb::tuple convert(nb::object model, std::string name, nb::list flags,
 }
 
 namespace {
+/// Attributes or limits the errors of a conversion.
+struct ErrorWork : Work {
+  ReportHandle report;
+
+  mp_opt_status doRun() override {
+    ModelHandle model;
+    mp_opt_options *handle = options.handle.get();
+    mp_opt_status status = source.read(handle, model);
+    if (status != MP_OPT_STATUS_OK)
+      return status;
+    mp_opt_report *made = nullptr;
+    status = command == "tune" ? mp_opt_tune(model.get(), handle, &made)
+                               : mp_opt_attribute(model.get(), handle, &made);
+    report.reset(made);
+    return status;
+  }
+};
+} // namespace
+
+/// `command` is "attribute" or "tune".
+static nb::tuple reportErrors(std::string command, nb::object model,
+                              std::string name, nb::list flags) {
+  auto work = std::make_shared<ErrorWork>();
+  work->command = std::move(command);
+  work->flags = readFlags(flags);
+  work->source = readSource(model, std::move(name));
+  runInterruptibly(work);
+  nb::dict strings;
+  for (const char *kind : {"summary", "json", "policy"})
+    if (const char *text = mp_opt_report_text(work->report.get(), kind))
+      strings[kind] = text;
+  return give(work->outcome, strings);
+}
+
+namespace {
 /// Compares two models.
 struct Comparison : Work {
   Source other;
@@ -128,6 +163,7 @@ static nb::tuple describeOptions(std::string command) {
 
 void addModels(nb::module_ &module) {
   module.def("convert", &convert);
+  module.def("report_errors", &reportErrors);
   module.def("compare_models", &compareModels);
   module.def("policy", &policy);
   module.def("describe_options", &describeOptions);

@@ -27,6 +27,10 @@ _Sizes = Mapping[str, int] | str | Iterable[str]
 # Types of numpy, torch and ml_dtypes are not known here.
 _Precision = Literal["bf16", "fp16", "fp32"] | Any
 _Array = Any
+_Batches = (
+    Mapping[str, _Array | _Path] | _Path
+    | Iterable[Mapping[str, _Array | _Path] | _Path]
+)
 
 __version__: str
 
@@ -101,6 +105,59 @@ class Diff(_Text):
 class Verification(_Text):
     verified: bool
     def __bool__(self) -> bool: ...
+
+class NodeError(tuple[str, str, float | None, float | None, float | None]):
+    node: str
+    op: str
+    predicted: float | None
+    measured: float | None
+    share: float | None
+
+class TuningPoint(tuple[float, float | None, float | None, int, int]):
+    share: float
+    error: float | None
+    predicted: float | None
+    bytes: int
+    nodes_16bit: int
+
+class Attribution(_Text):
+    precision: str
+    of: str
+    batches: int
+    nodes_total: int
+    predicted: float | None
+    predicted_first_order: float | None
+    measured: float | None
+    spread: float | None
+    flips: float | None
+    flip_error: float | None
+    curvature: float | None
+    reliable: bool
+    doubts: list[str]
+    nodes: list[NodeError]
+    runs: int
+    probes: int
+    seconds: dict[str, float]
+    def to_dict(self) -> dict[str, Any]: ...
+
+class Tuning(_Text):
+    precision: str
+    of: str
+    nodes_total: int
+    bytes_fp32: int
+    curve: list[TuningPoint]
+    target: float | None
+    met: bool | None
+    error: float | None
+    predicted: float | None
+    bytes: int | None
+    runs: int | None
+    nodes_16bit: int | None
+    baselines: dict[str, dict[str, Any]]
+    seconds: dict[str, float]
+    policy: str
+    def save_policy(self, path: _Path) -> None: ...
+    def to_dict(self) -> dict[str, Any]: ...
 
 class Report:
     html: str
@@ -179,6 +236,10 @@ def type_of(row):
         return "_Sizes"
     if row["name"] == "ranges" and row["repeatable"]:
         return "Ranges | _Path | Iterable[Ranges | _Path]"
+    if row["name"] == "calibrate":
+        return "_Batches"
+    if row["name"] == "measure":
+        return "int | str | bool"
     if row["choices"]:
         kind = f"Literal[{', '.join(repr(c) for c in row['choices'])}]"
         kind = kind.replace("'", '"')
@@ -216,7 +277,8 @@ def function(name, first, result, rest, after=""):
 
 def make(library):
     tables = {command: read_flags(library, command)
-              for command in ("convert", "compile", "train")}
+              for command in ("convert", "attribute", "tune", "compile",
+                              "train")}
     training = {row["name"] for row in tables["convert"]
                 if row["group"] == "Training"} - {"loss_scale"}  # fmt: skip
 
@@ -256,11 +318,20 @@ def make(library):
     text += function(
         "calibrate",
         "    model: Any,\n"
-        "    data: Mapping[str, _Array] | _Path\n"
-        "    | Iterable[Mapping[str, _Array] | _Path],\n" + precision,
+        "    data: _Batches,\n" + precision,
         "Ranges",
         arguments("convert", *OWN[:-1], "calibrate", "ranges"), named,
     )  # fmt: skip
+    for name, result, own in (
+        ("attribute", "Attribution", ""),
+        ("tune", "Tuning", "    target_error: float | None = None,\n"),
+    ):
+        text += function(
+            name,
+            "    model: Any,\n    data: _Batches | None = None,\n" + precision,
+            result, arguments(name, "precision", "data", "target_error"),
+            own + named,
+        )  # fmt: skip
     text += function("policy", precision, "str", converts)
     text += "def diff(before: Any, after: Any) -> Diff: ...\n"
     text += function(

@@ -9,7 +9,8 @@ import subprocess
 import embed_examples
 
 COMMANDS = {
-    "mp-opt": ["mp-opt", "mp-opt diff", "mp-opt bisect", "mp-opt reduce"],
+    "mp-opt": ["mp-opt", *(f"mp-opt {c}" for c in
+               ("attribute", "bisect", "diff", "reduce", "tune"))],
     "mp-run": [f"mp-run {c}" for c in
                ("run", "bench", "compare", "train", "plan", "show")],
 }

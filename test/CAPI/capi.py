@@ -67,6 +67,8 @@ FUNCTIONS = {
     "report_text": (c_char_p, [c_void_p, c_char_p]),
     "report_destroy": (None, [c_void_p]),
     "convert": (c_int, [c_void_p, c_void_p, c_char_p, OUT]),
+    "attribute": (c_int, [c_void_p, c_void_p, OUT]),
+    "tune": (c_int, [c_void_p, c_void_p, OUT]),
     "verify": (c_int, [c_void_p, c_void_p, c_void_p, OUT]),
     "diff": (c_int, [c_void_p, c_void_p, c_int, OUT, POINTER(c_int)]),
     "policy_text": (c_int, [c_void_p, OUT]),

@@ -68,7 +68,7 @@ def test_every_function_is_called_here():
 
 
 def test_version(library):
-    assert library.api_version() == 1
+    assert library.api_version() == 2
     told = subprocess.run([MP_OPT, "--version"], capture_output=True, text=True)
     assert told.stdout.strip() == "mp-opt " + library.version().decode()
 
@@ -125,6 +125,42 @@ def test_reports(library, model):
     assert text(b"verify") is None and text(b"no such kind") is None
     library.report_destroy(report)
     library.model_destroy(read)
+
+
+def test_errors(library, model, tmp_path):
+    """Those of the commands; the model is consumed."""
+    data = tmp_path / "data.npz"
+    numpy.savez(data, x=numpy.random.default_rng(0).normal(size=(8, 4)).astype(
+        numpy.float32))
+    for command, flags, kinds in (
+        ("attribute", ["mixed-bf16", "measure=1"], {"summary", "json"}),
+        ("tune", ["mixed-bf16", "target-error=0.01"],
+         {"summary", "json", "policy"}),
+    ):
+        flags = [*flags, f"data={data}"]
+        options = library.options(command, *flags)
+        read = library.read(model, options)
+        report = library.make(command, read, options)
+        texts = {kind: library.report_text(report, kind.encode())
+                 for kind in ("summary", "json", "policy", "html")}
+        assert {kind for kind, text in texts.items() if text} == kinds
+        told = subprocess.run(
+            [MP_OPT, command, model, *("--" + flag for flag in flags)],
+            check=True, capture_output=True)
+        assert told.stdout == texts["summary"]
+        assert json.loads(texts["json"])["of"] == "outputs"
+        library.report_destroy(report)
+        out = ctypes.c_void_p()
+        call = getattr(library, command)
+        assert call(read, options, ctypes.byref(out)) == 2 and not out
+        assert "used up" in library.error()
+        library.model_destroy(read)
+        # Without data, and with options of another command.
+        for wrong in (None, library.options(command, "mixed-bf16"),
+                      library.options("convert", "mixed-bf16")):
+            read = library.read(model)
+            assert call(read, wrong, ctypes.byref(out)) == 2 and not out
+            library.model_destroy(read)
 
 
 def test_verify_and_diff(library, model):

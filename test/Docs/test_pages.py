@@ -31,6 +31,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 # A command that would escape being run.
 HIDDEN = re.compile(r"^ {4,}(?:\$ )?(?:mp-opt|mp-run|build/bin/\S+) ", re.M)
 COMMANDS = ("run", "bench", "compare", "train", "plan", "show")
+OPT_COMMANDS = ("attribute", "bisect", "diff", "reduce", "tune")
 # The length limit of README.md, which must stay short.
 README_LINES = 100
 
@@ -144,7 +145,7 @@ def test_names_of_code_exist():
 def known_flags():
     programs = pathlib.Path(MP_OPT).parent
     texts = [print_help(["mp-opt", "--help=all"])]
-    for command in (*(["mp-opt", c] for c in ("diff", "bisect", "reduce")),
+    for command in (*(["mp-opt", c] for c in OPT_COMMANDS),
                     *(["mp-run", c] for c in COMMANDS)):
         done = subprocess.run(
             [programs / command[0], *command[1:], "--help=json"],
@@ -176,6 +177,7 @@ TOPICS = [
     ["mp-opt", "--help=train"],
     ["mp-opt", "--help=code"],
     ["mp-opt", "--help=data"],
+    *(["mp-opt", c, "--help"] for c in OPT_COMMANDS),
     *(["mp-run", c, "--help"] for c in COMMANDS),
 ]
 EXAMPLES = re.compile(r"^Examples?:\n((?:  .*\n)+)", re.M)

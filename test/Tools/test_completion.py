@@ -16,7 +16,7 @@ from support import MP_OPT
 MP_RUN = str(pathlib.Path(MP_OPT).with_name("mp-run"))
 PROGRAMS = {"mp-opt": MP_OPT, "mp-run": MP_RUN}
 COMMANDS = {
-    "mp-opt": ["diff", "bisect", "reduce"],
+    "mp-opt": ["attribute", "bisect", "diff", "reduce", "tune"],
     "mp-run": ["run", "bench", "compare", "train", "plan", "show"],
 }
 TOOLS = ["mp-opt", *(f"{program} {command}" for program in COMMANDS

@@ -12,7 +12,8 @@ from support import MP_OPT, ROOT
 MP_RUN = str(pathlib.Path(MP_OPT).with_name("mp-run"))
 COMMANDS = {
     "mp-opt": [MP_OPT],
-    **{f"mp-opt {name}": [MP_OPT, name] for name in ("diff", "bisect", "reduce")},
+    **{f"mp-opt {name}": [MP_OPT, name]
+       for name in ("attribute", "bisect", "diff", "reduce", "tune")},
     **{
         f"mp-run {name}": [MP_RUN, name]
         for name in ("run", "bench", "compare", "train", "show")

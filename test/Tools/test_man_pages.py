@@ -16,11 +16,12 @@ PAGES = BUILD / "share" / "man" / "man1"
 MP_RUN = str(pathlib.Path(MP_OPT).with_name("mp-run"))
 COMMANDS = {
     "mp-opt": [MP_OPT],
-    **{f"mp-opt-{name}": [MP_OPT, name] for name in ("diff", "bisect", "reduce")},
+    **{f"mp-opt-{name}": [MP_OPT, name]
+       for name in ("attribute", "bisect", "diff", "reduce", "tune")},
     **{f"mp-run-{name}": [MP_RUN, name]
        for name in ("run", "bench", "compare", "train", "plan", "show")},
 }
-TOPICS = {"mp-opt": ["train", "code"]}
+TOPICS = {"mp-opt": ["train", "code", "data"]}
 NAMES = [*COMMANDS, "mp-run", "mp-opt-lsp-server"]
 # Words that represent several flags at once, or refer to other pages.
 LEFT_OUT = {"usage", "codes", "as", "inputs,", "for", "mp-opt", "mp-run", "run",

@@ -13,11 +13,8 @@
 #include "InternalErrors.h"
 #include "MessagePrinter.h"
 
-#include "mp-opt/API/Run/AttributionReport.h"
-#include "mp-opt/API/Run/PrecisionTuning.h"
-#include "mp-opt/Graph/ValueSizes.h"
+#include "mp-opt/Options/ErrorFlags.h"
 #include "mp-opt/Options/InputFlags.h"
-#include "mp-opt/Options/OptionGroups.h"
 #include "mp-opt/Support/AtomicFile.h"
 #include "mp-opt/Support/ShownText.h"
 
@@ -30,88 +27,47 @@ namespace {
 /// A command: its flags, its model and its data.
 class DataCommand {
 public:
-  DataCommand(StringRef title, StringRef help);
+  DataCommand(StringRef title, StringRef help, ErrorCommand command);
 
   /// An exit code if the run is over.
   std::optional<int> parse(ArrayRef<const char *> arguments,
                            DialectRegistry &registry);
   std::optional<int> read(const DialectRegistry &registry);
-  /// Reads the data for the model as it is before precision is decided.
-  BatchSource getBatches();
   int fail(llvm::Error error) const {
     return reportError(paths.front(), std::move(error));
   }
   int finish() const;
 
   const std::string title;
-  ConversionOptions conversion;
-  std::vector<std::string> dims;
+  ErrorOptions options;
   Flags flags;
   bool isJSON = false;
-  AttributionOptions attribution;
   std::unique_ptr<Model> model;
 
 private:
   llvm::Error complete();
 
-  PrecisionFlags precision;
-  TrainingFlags training;
-  /// `data` are those that errors are measured on; without them, those of
-  /// --calibrate.
-  CalibrationOptions calibration, data;
-  std::vector<std::string> roots, paths;
-  std::string schemas;
-  uint64_t probes = 2;
+  ErrorFlags errorFlags;
+  std::vector<std::string> paths;
+  /// Messages come as long as the model is used.
   std::optional<MessagePrinter> printer;
 };
 
 } // namespace
 
-DataCommand::DataCommand(StringRef title, StringRef help)
+DataCommand::DataCommand(StringRef title, StringRef help, ErrorCommand command)
     : title(title), flags(this->title, help),
-      precision(flags, conversion.mixed.emplace(), dims, &calibration),
-      training(flags, conversion.training.emplace()) {
-  flags.beginGroup("Options");
-  flags.addCommas("data", data.data, "data to measure errors on", "DATA");
-  flags.add("probes", probes, "random probes, at least one per batch", 1);
-  flags.add("metric", attribution.metric,
-            "the output, a scalar, whose error counts", "OUTPUT");
-  addDeviceFlag(flags, "where the model runs",
-                [this](DeviceKind kind) { attribution.compile.device = kind; });
+      errorFlags(flags, options, command) {
   flags.add("json", isJSON, "as JSON");
-  flags.add("schemas", schemas, "operators of further domains", "FILE");
-  flags.add("external-data-root", roots,
-            "folder that links of external data may lead to", "DIR");
 }
 
 llvm::Error DataCommand::complete() {
-  if (!precision.isMixed())
-    return llvm::createStringError(
-        "expected --mixed-bf16, --mixed-fp16 or --policy");
-  if (data.data.empty())
-    data.data = calibration.data;
-  if (data.data.empty())
-    return llvm::createStringError("expected --data=DATA");
+  if (llvm::Error failed = errorFlags.complete())
+    return failed;
   if (paths.size() != 1)
     return llvm::createStringError("expected one model, got " +
                                    Twine(paths.size()));
-  conversion.mixed->dims = dims;
-  conversion.lossScale = training.lossScale;
-  if (llvm::Error failed = precision.check(*conversion.mixed, true))
-    return failed;
-  if (llvm::Error failed =
-          precision.checkRanges(*conversion.mixed, calibration))
-    return failed;
-  if (llvm::Error failed = training.check(true))
-    return failed;
-  calibration.dims = data.dims = dims;
-  conversion.ranges = makeRangeObserver(calibration);
-  if (!training.train)
-    conversion.training.reset();
-  attribution.probes = unsigned(probes);
-  if (llvm::Error failed = parseDimensions(dims, attribution.compile.dims))
-    return addContext("--dim", std::move(failed));
-  return checkRoots(roots);
+  return llvm::Error::success();
 }
 
 std::optional<int> DataCommand::parse(ArrayRef<const char *> arguments,
@@ -120,7 +76,7 @@ std::optional<int> DataCommand::parse(ArrayRef<const char *> arguments,
     return code;
   if (llvm::Error failed = complete())
     return flags.usageError(toString(std::move(failed)));
-  if (llvm::Error failed = addSchemas(schemas, registry))
+  if (llvm::Error failed = addSchemas(options.schemas, registry))
     return reportError(title, std::move(failed));
   progress::setObstacle("this command makes none");
   return read(registry);
@@ -128,9 +84,8 @@ std::optional<int> DataCommand::parse(ArrayRef<const char *> arguments,
 
 std::optional<int> DataCommand::read(const DialectRegistry &registry) {
   ModelOptions reading;
-  reading.externalDataRoots = roots;
+  reading.externalDataRoots = options.externalDataRoots;
   printer.emplace(paths.front());
-  // The model keeps this, and reports errors of passes with it.
   reading.onMessage = [this](StringRef, DiagnosticSeverity severity,
                              const Twine &text) {
     if (severity == DiagnosticSeverity::Error)
@@ -143,10 +98,6 @@ std::optional<int> DataCommand::read(const DialectRegistry &registry) {
   return std::nullopt;
 }
 
-BatchSource DataCommand::getBatches() {
-  return [this](ModuleOp module) { return readModelBatches(module, data); };
-}
-
 int DataCommand::finish() const {
   llvm::Error failed = flushStandardOutput();
   return failed ? reportError(title, std::move(failed)) : exitOk;
@@ -157,26 +108,17 @@ int DataCommand::finish() const {
 //===----------------------------------------------------------------------===//
 
 int runAttribute(ArrayRef<const char *> arguments, DialectRegistry &registry) {
-  DataCommand command("mp-opt attribute", help::attribute);
-  uint64_t measured = 10, shown = 10;
-  bool measuresTime = false;
-  Flag &measure = command.flags.addOptional(
-      "measure", "how many nodes are measured alone", "N", [&](StringRef text) {
-        measured = UINT64_MAX;
-        return text.empty() || text == "all" ||
-               !text.getAsInteger(10, measured);
-      });
-  measure.expected = "a number or all";
+  DataCommand command("mp-opt attribute", help::attribute,
+                      ErrorCommand::Attribute);
+  uint64_t shown = 10;
   command.flags.add("nodes", shown, "how many nodes are shown");
-  command.flags.add("cost", measuresTime, "measure the time of a plain run");
   if (std::optional<int> code = command.parse(arguments, registry))
     return *code;
-  command.attribution.name = command.model->getName();
-  Attributor attributor({command.getBatches(), command.attribution, measured,
-                         /*target=*/std::nullopt, measuresTime});
-  attributor.addTo(command.conversion);
+  ErrorOptions &options = command.options;
+  Attributor attributor(options.getRequest(command.model->getName()));
+  attributor.addTo(options.conversion);
   if (llvm::Error failed =
-          command.model->convert(command.conversion, nullptr, command.dims))
+          command.model->convert(options.conversion, nullptr, options.dims))
     return command.fail(std::move(failed));
   const AttributionReport &report = attributor.getReport();
   if (command.isJSON)
@@ -197,32 +139,14 @@ llvm::Error writeText(StringRef path, StringRef text) {
 }
 
 int runTune(ArrayRef<const char *> arguments, DialectRegistry &registry) {
-  DataCommand command("mp-opt tune", help::tune);
-  TuningOptions options;
+  DataCommand command("mp-opt tune", help::tune, ErrorCommand::Tune);
   std::string output;
-  double target = 0;
-  bool hidesCurve = false;
-  command.flags.add("target-error", target, "error to stay within", 0);
   command.flags.add("o", output, "policy of the result", "FILE");
-  command.flags.add("no-curve", hidesCurve, "search only");
-  command.flags.add("baselines", options.hasBaselines,
-                    "search by bisection and by a list, too");
   if (std::optional<int> code = command.parse(arguments, registry))
     return *code;
-  if (command.flags.isGiven("target-error")) {
-    if (!(target > 0 && target < 1))
-      return command.flags.usageError("--target-error: expected a relative "
-                                      "error between 0 and 1, such as 1e-3");
-    options.target = target;
-  }
-  if (!options.target &&
-      (!output.empty() || options.hasBaselines || hidesCurve))
-    return command.flags.usageError(
-        "-o, --baselines and --no-curve need --target-error=X");
-  options.hasCurve = !hidesCurve;
-  options.attribution = command.attribution;
-  auto report = tunePrecision(*command.model, command.conversion, command.dims,
-                              command.getBatches(), std::move(options));
+  if (!command.options.tuning.target && !output.empty())
+    return command.flags.usageError("-o needs --target-error=X");
+  auto report = command.options.tune(*command.model);
   if (!report)
     return command.fail(report.takeError());
   if (command.isJSON)
@@ -230,7 +154,8 @@ int runTune(ArrayRef<const char *> arguments, DialectRegistry &registry) {
   else
     report->print(EscapingStream(llvm::outs()).get());
   if (report->ownError > 0) {
-    command.fail(refuseTarget(target, report->ownError));
+    command.fail(
+        refuseTarget(*command.options.tuning.target, report->ownError));
     command.finish();
     return exitOutside;
   }

@@ -53,8 +53,11 @@ struct Command {
   llvm::StringLiteral name;
   int (*run)(Arguments arguments, mlir::DialectRegistry &registry);
 };
-static constexpr Command commands[] = {
-    {"attribute", runAttribute}, {"diff", runDiff}, {"tune", runTune}};
+static constexpr Command commands[] = {{"attribute", runAttribute},
+                                       {"bisect", runBisect},
+                                       {"diff", runDiff},
+                                       {"reduce", runReduce},
+                                       {"tune", runTune}};
 
 static int runProgram(int argc, char **argv) {
   installInternalErrorHandler(argc, argv);
