@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ErrorForms.h"
 #include "ProfileTimes.h"
 #include "WorkForms.h"
 
@@ -46,6 +47,7 @@ public:
   void writeScopes();
   void writeSavings();
   void writeKernels(ArrayRef<ProfiledKernel> kernels);
+  void writeNodeErrors();
   void writeStrings();
 
 private:
@@ -192,6 +194,21 @@ void DataWriter::writeKernels(ArrayRef<ProfiledKernel> kernels) {
   });
 }
 
+/// Index, predicted error, share and measured error of nodes; a negative error
+/// was not measured.
+void DataWriter::writeNodeErrors() {
+  json.attributeArray("nodes", [&] {
+    for (unsigned index : rankErrors(report))
+      json.array([&] {
+        const NodeErrorMark &error = *report.nodes[index].error;
+        json.value(int64_t(index));
+        for (double number :
+             {error.predicted, error.share, error.measured.value_or(-1)})
+          json.value(errorToJSON(number));
+      });
+  });
+}
+
 void DataWriter::writeStrings() {
   json.attributeArray("strings", [&] {
     for (StringRef text : strings)
@@ -231,6 +248,11 @@ static std::string getData(const PrecisionReport &report, const RunInfo &run,
     writer.writeScopes();
     writer.writeSavings();
     writer.writeKernels(kernels);
+    if (report.errors)
+      json.attributeObject("errors", [&] {
+        writeTotals(*report.errors, json);
+        writer.writeNodeErrors();
+      });
     writer.writeStrings();
   });
   return text;
