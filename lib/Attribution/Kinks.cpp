@@ -10,6 +10,7 @@
 #include "mp-opt/Attribution/RoundingSpots.h"
 #include "mp-opt/Dialect/MP/Attributes.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
+#include "mp-opt/Operators/OperatorTraits.h"
 #include "mp-opt/Precision/Analysis/Constants.h"
 
 #include <cmath>
@@ -68,12 +69,13 @@ void Kinks::addPools(Block &block) {
 // Comparisons
 //===----------------------------------------------------------------------===//
 
+/// True for Sign, and for comparisons of floats that are not about equality.
 static bool isStep(Operation *op) {
-  for (StringRef name :
-       {"Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Sign"})
-    if (isStandardOp(op, name))
-      return true;
-  return false;
+  if (isStandardOp(op, "Sign"))
+    return true;
+  const OperatorTraits &traits = getOperatorTraits(op);
+  return traits.kind == OperatorKind::Logic && op->getNumOperands() == 2 &&
+         isDifferentiable(op->getOperand(0)) && !isStandardOp(op, "Equal");
 }
 
 /// The longest chain of logic between a comparison and a node that reads it.
@@ -85,11 +87,12 @@ void Kinks::addReaders(Kink &kink, Value truth,
     return;
   for (OpOperand &use : truth.getUses()) {
     Operation *user = use.getOwner();
-    bool isRead = isStandardOp(user, "Where") && use.getOperandNumber() == 0;
-    if (isRead ||
-        (isStandardOp(user, "Cast") && isDifferentiable(user->getResult(0)))) {
+    OperatorMath math = getOperatorTraits(user).math;
+    bool isChoice = math == OperatorMath::Where && use.getOperandNumber() == 0;
+    if (isChoice ||
+        (math == OperatorMath::Cast && isDifferentiable(user->getResult(0)))) {
       kink.readers.push_back({user, conditions});
-    } else if (isStandardOp(user, "Not") || isStandardOp(user, "Identity")) {
+    } else if (isStandardOp(user, "Not")) {
       addReaders(kink, user->getResult(0), conditions, depth + 1);
     } else if (isStandardOp(user, "And")) {
       SmallVector<Value, 1> more = conditions;
@@ -175,14 +178,14 @@ static Value getFlips(NodeBuilder &b, Value distance, Value deviation) {
   return b.scale(b.sub(b.scalarLike(1, tail), tail), 0.5);
 }
 
-/// What a flip changes, times its adjoint.
-Value Kinks::addJump(NodeBuilder &b, const Reader &reader,
-                     Value adjoint) const {
+/// The change by a flip, times its adjoint.
+Value Kinks::addJump(NodeBuilder &b, const Reader &reader, Operation *decision,
+                     Value adjoint) {
   Value jump = adjoint;
-  if (isStandardOp(reader.node, "Where"))
+  if (getOperatorTraits(reader.node).math == OperatorMath::Where)
     jump = b.mul(adjoint,
                  b.sub(reader.node->getOperand(1), reader.node->getOperand(2)));
-  else if (isStandardOp(reader.node, "Sign"))
+  else if (reader.node == decision)
     jump = b.scale(adjoint, 2);
   for (Value condition : reader.conditions)
     jump = b.where(condition, jump, b.scalarLike(0, jump));
@@ -205,7 +208,7 @@ Kinks::Effect Kinks::addEffect(NodeBuilder &b, size_t number, Value source,
     Value adjoint = gradients.lookup(reader.node->getResult(0));
     if (!adjoint)
       continue;
-    Value jump = addJump(b, reader, adjoint);
+    Value jump = addJump(b, reader, kink.decision, adjoint);
     // An infinite operand of a Where that is not chosen has no effect.
     Value square =
         b.create("Min", {b.mul(jump, jump), b.scalarLike(1e30, jump)});

@@ -73,8 +73,8 @@ private:
   void addReaders(Kink &kink, mlir::Value truth,
                   llvm::SmallVector<mlir::Value, 1> conditions, unsigned depth);
   void addPools(mlir::Block &block);
-  mlir::Value addJump(NodeBuilder &b, const Reader &reader,
-                      mlir::Value adjoint) const;
+  static mlir::Value addJump(NodeBuilder &b, const Reader &reader,
+                             mlir::Operation *decision, mlir::Value adjoint);
   Effect addPoolEffect(NodeBuilder &b, const Kink &kink, mlir::Value source,
                        mlir::Value deviation, const Gradients &gradients);
 

@@ -159,7 +159,7 @@ static double getGreatest(ElementKind kind) {
   return kind == ElementKind::Float16 ? 65519 : 3.38e38;
 }
 
-/// What rounding changes: r(x) - x, and 10^12 x beyond the greatest number. An
+/// The change by rounding: r(x) - x, and 10^12 x beyond the greatest number. An
 /// element that is infinite counts as a finite one: what does not depend on it
 /// has the derivative zero.
 static Value getResidual(NodeBuilder &b, Operation *marker, ElementKind kind) {

@@ -166,7 +166,10 @@ int Driver::runOnModel() {
     return exitBadInput;
   if (llvm::Error failed = conversion.start(*module))
     return fail(std::move(failed));
-  if (failed(runPasses(*module, timing)))
+  bool isConverted = succeeded(runPasses(*module, timing));
+  if (options.attributor)
+    options.attributor->release();
+  if (!isConverted)
     return getFailureCode();
   watch.startWriting(*module);
   if (config.shouldVerifyRoundtrip() &&

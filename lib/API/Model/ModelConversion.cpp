@@ -157,11 +157,10 @@ static void buildConversion(OpPassManager &pm, const ConversionOptions &options,
                             Reports *reports) {
   bool isReported = reports && reports->isWanted();
   if (options.mixed && options.ranges.start)
-    addCall(pm, "StartRanges",
-                [start = options.ranges.start](ModuleOp module) {
-                  start(module);
-                  return llvm::Error::success();
-                });
+    addCall(pm, "StartRanges", [start = options.ranges.start](ModuleOp module) {
+      start(module);
+      return llvm::Error::success();
+    });
   if (options.training) {
     buildTrainingPipeline(pm, *options.training);
     if (reports)

@@ -214,6 +214,7 @@ llvm::Error Attributor::evaluate(ModuleOp module) {
     if (llvm::Error failed = errors->measureTime())
       return failed;
   report.figures = errors->getFigures();
+  release();
   if (!request.announces)
     return llvm::Error::success();
   announce(module);
@@ -244,6 +245,13 @@ void AttributionReport::print(raw_ostream &os, size_t limit) const {
   os << "error of the " << (areGradients ? "gradients" : "outputs") << " in "
      << precision << ": predicted " << formatPercent(predicted) << ", measured "
      << formatPercent(measured) << "\n";
+  if (kinks.counts())
+    os << llvm::format("%.0f", kinks.flips)
+       << " masks or choices are expected to flip: their part is "
+       << formatPercent(std::sqrt(kinks.error)) << "\n";
+  else if (kinks.error > 0)
+    os << "with a probability of " << formatPercent(kinks.flips)
+       << ", a mask or choice flips, for which no error is predicted\n";
   for (const std::string &doubt : doubts)
     os << "not reliable: " << doubt << "\n";
   os << "\n   share   sum   predicted    measured  node\n";

@@ -7,13 +7,7 @@
 
 #include "mp-opt/API/Run/ErrorAttribution.h"
 
-#include "Stopwatch.h"
-#include "mp-opt/Autodiff/Autodiff.h"
-#include "mp-opt/Training/Distribution.h"
-
-#include "Autodiff/Passes.h"
-#include "Graph/Passes.h"
-#include "LossScaling/Passes.h"
+#include "MarkedModel.h"
 
 #include <cmath>
 #include <numeric>
@@ -22,105 +16,6 @@
 using namespace mlir;
 
 namespace mp {
-
-//===----------------------------------------------------------------------===//
-// Programs
-//===----------------------------------------------------------------------===//
-
-/// Makes the copy with markers and writes it in operators that have
-/// derivatives.
-llvm::Error ErrorAttribution::prepare(ModuleOp module) {
-  spots = RoundingSpots::find(module);
-  OwningOpRef<ModuleOp> copy = spots.mark(module);
-  marked = Model::copy(*copy, options.name);
-  outputs = keepMeasuredOutputs(marked->getModule());
-  if (outputs.names.empty())
-    return makeError({ErrorKind::NotSupported,
-                      "the model has no output of floats, whose error could be "
-                      "attributed to nodes"});
-  removeReductions(marked->getModule());
-  return marked->runPasses([](PassManager &pm) {
-    RaiseOpsetOptions raising;
-    raising.atLeast = minDifferentiableOpset;
-    pm.addPass(createRaiseOpset(raising));
-    pm.addPass(createDecomposeGradients());
-    pm.addPass(createExpandLossScaling());
-  });
-}
-
-/// Opens a session on the first batch and other inputs.
-llvm::Expected<Session> ErrorAttribution::open(std::unique_ptr<Model> model,
-                                               ArrayRef<NamedTensor> others) {
-  Stopwatch watch(figures.compileSeconds);
-  SessionOptions session{options.compile, {}};
-  session.compile.keepPanels = false;
-  session.compile.updateInPlace = false;
-  DataSet data = batches.front();
-  llvm::append_range(data.inputs, others);
-  // The warnings of the compiler are about the model that the user has given.
-  ScopedDiagnosticHandler handler(
-      model->getModule().getContext(), [](Diagnostic &message) {
-        return success(message.getSeverity() != DiagnosticSeverity::Error);
-      });
-  return Session::create(std::move(model), data, session);
-}
-
-llvm::Error ErrorAttribution::bind(Session &session, size_t batch,
-                                   ArrayRef<NamedTensor> others) {
-  DataSet data = batches[batch];
-  llvm::append_range(data.inputs, others);
-  for (auto [input, value] :
-       llvm::zip(session.getInputs(), session.getProgram().getInputs()))
-    for (const NamedTensor &given : data.inputs)
-      if (given.name == value.name) {
-        if (given.tensor.getSizes() != input.getSizes())
-          return llvm::createStringError(
-              "input '" + value.name + "' is " +
-              describeType(given.tensor.getKind(), given.tensor.getSizes()) +
-              " in batch " + Twine(batch) + " and " +
-              describeType(input.getKind(), input.getSizes()) +
-              " in the first one: expected batches of one size");
-        input = given.tensor;
-      }
-  // Random numbers are the same in all runs of a batch.
-  session.getProgram().setCallNumber(int64_t(batch));
-  return llvm::Error::success();
-}
-
-static llvm::Expected<Tensor> makeVector(ArrayRef<float> elements) {
-  auto tensor = Tensor::create(ElementKind::Float, {int64_t(elements.size())});
-  if (tensor)
-    llvm::copy(elements, tensor->get<float>().begin());
-  return tensor;
-}
-
-llvm::Error ErrorAttribution::openRounding() {
-  std::unique_ptr<Model> model = Model::copy(marked->getModule(), options.name);
-  roundingInputs = addRoundings(model->getModule(), spots.getNumMarkers(), kind,
-                                outputs.areGradients);
-  auto scales = makeVector(std::vector<float>(spots.getNumMarkers()));
-  if (!scales)
-    return scales.takeError();
-  auto session =
-      open(std::move(model), NamedTensor{roundingInputs.scales, *scales});
-  if (!session)
-    return session.takeError();
-  rounding.emplace(std::move(*session));
-  return llvm::Error::success();
-}
-
-llvm::Expected<std::vector<NamedTensor>>
-ErrorAttribution::run(size_t batch, ArrayRef<float> scales) {
-  auto tensor = makeVector(scales);
-  if (!tensor)
-    return tensor.takeError();
-  if (llvm::Error failed =
-          bind(*rounding, batch, NamedTensor{roundingInputs.scales, *tensor}))
-    return failed;
-  Stopwatch watch(figures.runSeconds);
-  ++figures.runs;
-  return rounding->run();
-}
 
 //===----------------------------------------------------------------------===//
 // Errors
@@ -133,19 +28,19 @@ static double getSquaredNorm(ArrayRef<double> values) {
 }
 
 llvm::Error ErrorAttribution::runReference() {
-  std::vector<float> none(spots.getNumMarkers());
-  for (size_t batch = 0; batch < batches.size(); ++batch) {
-    auto results = run(batch, none);
+  std::vector<float> none(model->getSpots().getNumMarkers());
+  for (size_t batch = 0; batch < getNumBatches(); ++batch) {
+    auto results = model->round(batch, none);
     if (!results)
       return results.takeError();
     Reference &reference = references.emplace_back();
     for (const NamedTensor &source :
-         ArrayRef(*results).drop_front(outputs.names.size()))
+         ArrayRef(*results).drop_front(model->getOutputs().names.size()))
       reference.kinks.push_back(source.tensor);
-    for (auto [result, name] : llvm::zip(*results, outputs.names)) {
+    for (auto [result, name] : llvm::zip(*results, model->getOutputs().names)) {
       if (!isFinite(result.tensor))
         return llvm::createStringError(
-            (outputs.areGradients ? "the gradient '" : "output '") + name +
+            (areGradients() ? "the gradient '" : "output '") + name +
             "' is not finite in fp32 in batch " + Twine(batch) +
             ": errors cannot be attributed");
       reference.outputs.push_back(result.tensor.toDoubles());
@@ -153,7 +48,7 @@ llvm::Error ErrorAttribution::runReference() {
         outputSizes.push_back(llvm::to_vector(result.tensor.getSizes()));
       reference.norms.push_back(getSquaredNorm(reference.outputs.back()));
     }
-    if (outputs.areGradients) {
+    if (areGradients()) {
       double all =
           std::accumulate(reference.norms.begin(), reference.norms.end(), 0.0);
       llvm::fill(reference.norms, all);
@@ -168,7 +63,7 @@ double ErrorAttribution::getSquaredError(ArrayRef<NamedTensor> results,
   double sum = 0;
   unsigned counted = 0;
   for (auto [index, result] :
-       llvm::enumerate(results.take_front(outputs.names.size()))) {
+       llvm::enumerate(results.take_front(model->getOutputs().names.size()))) {
     if (!reference.norms[index])
       continue;
     ++counted;
@@ -180,14 +75,14 @@ double ErrorAttribution::getSquaredError(ArrayRef<NamedTensor> results,
   }
   if (!std::isfinite(sum))
     return INFINITY;
-  return outputs.areGradients || !counted ? sum : sum / counted;
+  return areGradients() || !counted ? sum : sum / counted;
 }
 
 std::vector<float> ErrorAttribution::getScales(ArrayRef<unsigned> active,
                                                float share) const {
-  std::vector<float> scales(spots.getNumMarkers());
+  std::vector<float> scales(model->getSpots().getNumMarkers());
   for (unsigned spot : active)
-    scales[spots.get()[spot].marker] = share;
+    scales[getSpots()[spot].marker] = share;
   return scales;
 }
 
@@ -195,19 +90,19 @@ llvm::Expected<double> ErrorAttribution::measure(ArrayRef<unsigned> active,
                                                  float share) {
   std::vector<float> scales = getScales(active, share);
   double sum = 0;
-  for (size_t batch = 0; batch < batches.size(); ++batch) {
-    auto results = run(batch, scales);
+  for (size_t batch = 0; batch < getNumBatches(); ++batch) {
+    auto results = model->round(batch, scales);
     if (!results)
       return results.takeError();
     sum += getSquaredError(*results, references[batch]);
   }
-  return std::sqrt(sum / double(batches.size()));
+  return std::sqrt(sum / double(getNumBatches()));
 }
 
 ErrorAttribution::Term ErrorAttribution::sum(ArrayRef<unsigned> some) const {
   Term all;
   for (unsigned spot : some) {
-    const Term &term = terms[spots.get()[spot].marker];
+    const Term &term = terms[getSpots()[spot].marker];
     all.error += term.error;
     all.kinkShare += term.kinkShare;
   }
@@ -247,17 +142,18 @@ static void addDeviation(const Tensor &expected, const Tensor &actual,
 
 /// Measures the deviation of each kink's source if these spots round.
 llvm::Error ErrorAttribution::measureKinks(ArrayRef<unsigned> active) {
-  size_t numKinks = roundingInputs.kinks.size();
+  size_t numKinks = model->getKinks().size();
   std::vector<double> sums(numKinks), counts(numKinks);
   std::vector<float> scales = getScales(active, 1);
-  for (size_t batch = 0; batch < batches.size() && numKinks; ++batch) {
-    auto results = run(batch, scales);
+  for (size_t batch = 0; batch < getNumBatches() && numKinks; ++batch) {
+    auto results = model->round(batch, scales);
     if (!results)
       return results.takeError();
-    auto sources = ArrayRef(*results).drop_front(outputs.names.size());
+    auto sources =
+        ArrayRef(*results).drop_front(model->getOutputs().names.size());
     for (size_t kink = 0; kink < numKinks; ++kink)
       addDeviation(references[batch].kinks[kink], sources[kink].tensor,
-                   roundingInputs.kinks[kink], sums[kink], counts[kink]);
+                   model->getKinks()[kink], sums[kink], counts[kink]);
   }
   deviations.clear();
   for (auto [sum, count] : llvm::zip(sums, counts)) {
@@ -301,12 +197,13 @@ private:
 llvm::Expected<std::vector<NamedTensor>>
 ErrorAttribution::makeProbes(size_t batch, uint64_t seed,
                              ArrayRef<double> kinkWeights) const {
+  const ErrorInputs &inputs = model->getErrorInputs();
   const Reference &reference = references[batch];
-  size_t counted = outputs.areGradients
-                       ? 1
-                       : llvm::count_if(reference.norms,
-                                        [](double norm) { return norm > 0; });
-  Signs signs(options.seed * 1000003 + seed);
+  size_t counted =
+      areGradients() ? 1 : llvm::count_if(reference.norms, [](double norm) {
+        return norm > 0;
+      });
+  Signs signs(model->getOptions().seed * 1000003 + seed);
   std::vector<NamedTensor> probes;
   auto add = [&](StringRef name, ArrayRef<int64_t> sizes,
                  double weight) -> llvm::Error {
@@ -317,13 +214,13 @@ ErrorAttribution::makeProbes(size_t batch, uint64_t seed,
     return llvm::Error::success();
   };
   for (auto [name, sizes, norm] :
-       llvm::zip(errorInputs.probes, outputSizes, reference.norms)) {
+       llvm::zip(inputs.probes, outputSizes, reference.norms)) {
     bool isUsed = norm > 0 && kinkWeights.empty();
     if (llvm::Error failed = add(
             name, sizes, isUsed ? 1 / std::sqrt(norm * double(counted)) : 0))
       return std::move(failed);
   }
-  for (auto [number, name] : llvm::enumerate(errorInputs.kinkProbes)) {
+  for (auto [number, name] : llvm::enumerate(inputs.kinkProbes)) {
     double weight = kinkWeights.empty() ? 0 : kinkWeights[number];
     if (llvm::Error failed =
             add(name, reference.kinks[number].getSizes(), weight))
@@ -334,41 +231,8 @@ ErrorAttribution::makeProbes(size_t batch, uint64_t seed,
   auto tensor = makeVector(deviations);
   if (!tensor)
     return tensor.takeError();
-  probes.push_back({errorInputs.deviations, std::move(*tensor)});
+  probes.push_back({inputs.deviations, std::move(*tensor)});
   return probes;
-}
-
-/// Rewrites a copy of the marked model.
-llvm::Error ErrorAttribution::addTerms(Model &model) {
-  std::string reason;
-  ScopedDiagnosticHandler handler(
-      model.getModule().getContext(), [&](Diagnostic &message) {
-        if (reason.empty() &&
-            message.getSeverity() == DiagnosticSeverity::Error)
-          reason = message.str();
-        return success();
-      });
-  auto added = addErrorTerms(model.getModule(), spots.getNumMarkers(), kind,
-                             outputs.areGradients);
-  if (failed(added))
-    return makeError({ErrorKind::NotSupported,
-                      "errors cannot be attributed to nodes: " + reason});
-  errorInputs = std::move(*added);
-  return llvm::Error::success();
-}
-
-llvm::Error ErrorAttribution::openAdjoint() {
-  std::unique_ptr<Model> model = Model::copy(marked->getModule(), options.name);
-  if (llvm::Error failed = addTerms(*model))
-    return failed;
-  auto probes = makeProbes(0, 0, {});
-  if (!probes)
-    return probes.takeError();
-  auto session = open(std::move(model), *probes);
-  if (!session)
-    return session.takeError();
-  adjoint.emplace(std::move(*session));
-  return llvm::Error::success();
 }
 
 llvm::Expected<ErrorAttribution::Found>
@@ -377,17 +241,7 @@ ErrorAttribution::probe(size_t batch, uint64_t seed,
   auto probes = makeProbes(batch, seed, kinkWeights);
   if (!probes)
     return probes.takeError();
-  if (llvm::Error failed = bind(*adjoint, batch, *probes))
-    return std::move(failed);
-  Stopwatch watch(figures.probeSeconds);
-  ++figures.probes;
-  auto results = adjoint->run();
-  if (!results)
-    return results.takeError();
-  Found found;
-  for (const NamedTensor &result : *results)
-    found.push_back(result.tensor.toDoubles());
-  return found;
+  return model->probe(batch, *probes);
 }
 
 static double addUp(ArrayRef<double> values) {
@@ -396,11 +250,11 @@ static double addUp(ArrayRef<double> values) {
 
 llvm::Error ErrorAttribution::probeOutputs() {
   std::vector<double> totals;
-  size_t count = std::max<size_t>(options.probes, batches.size());
-  terms.assign(spots.getNumMarkers(), {});
+  size_t count = std::max<size_t>(model->getOptions().probes, getNumBatches());
+  terms.assign(model->getSpots().getNumMarkers(), {});
   kinkErrors.assign(deviations.size(), 0);
   for (size_t number = 0; number < count; ++number) {
-    auto found = probe(number % batches.size(), number, {});
+    auto found = probe(number % getNumBatches(), number, {});
     if (!found)
       return found.takeError();
     for (auto [term, part] : llvm::zip(terms, found->front()))
@@ -410,7 +264,7 @@ llvm::Error ErrorAttribution::probeOutputs() {
       continue;
     for (auto [error, part] : llvm::zip(kinkErrors, (*found)[1]))
       error += part / double(count);
-    kinks.flips += addUp((*found)[2]) / double(count);
+    kinks.flips += addUp((*found)[2]) * double(getNumBatches()) / double(count);
   }
   kinks.error = addUp(kinkErrors);
   double mean = addUp(totals) / double(count), squares = 0;
@@ -433,7 +287,7 @@ llvm::Error ErrorAttribution::probeKinks(ArrayRef<unsigned> active) {
     weights.push_back(deviation > 0 ? std::sqrt(error / elements) / deviation
                                     : 0);
   }
-  for (size_t batch = 0; batch < batches.size(); ++batch) {
+  for (size_t batch = 0; batch < getNumBatches(); ++batch) {
     auto found = probe(batch, 1000 + batch, weights);
     if (!found)
       return found.takeError();
@@ -442,7 +296,7 @@ llvm::Error ErrorAttribution::probeKinks(ArrayRef<unsigned> active) {
   }
   double all = 0;
   for (unsigned spot : active)
-    all += getTerm(spots.get()[spot]).kinkShare;
+    all += getTerm(getSpots()[spot]).kinkShare;
   for (Term &term : terms)
     term.kinkShare = all > 0 ? term.kinkShare / all : 0;
   return llvm::Error::success();
@@ -451,50 +305,58 @@ llvm::Error ErrorAttribution::probeKinks(ArrayRef<unsigned> active) {
 llvm::Error ErrorAttribution::attribute(ArrayRef<unsigned> active) {
   if (llvm::Error failed = measureKinks(active))
     return failed;
-  if (llvm::Error failed = openAdjoint())
+  auto makeFirst = [&](const ErrorInputs &) { return makeProbes(0, 0, {}); };
+  if (llvm::Error failed = model->openAdjoint(makeFirst))
     return failed;
   if (llvm::Error failed = probeOutputs())
     return failed;
   return probeKinks(active);
 }
 
-llvm::Error ErrorAttribution::measureTime() {
-  auto plain = open(Model::copy(marked->getModule(), options.name), {});
-  if (!plain)
-    return plain.takeError();
-  // The first round is slower.
-  for (bool isMeasured : {false, true})
-    for (size_t batch = 0; batch < batches.size(); ++batch) {
-      if (llvm::Error failed = bind(*plain, batch, {}))
-        return failed;
-      double ignored = 0;
-      Stopwatch watch(isMeasured ? figures.plainSeconds : ignored);
-      if (auto results = plain->run(); !results)
-        return results.takeError();
-    }
-  return llvm::Error::success();
-}
-
 //===----------------------------------------------------------------------===//
 // Construction
 //===----------------------------------------------------------------------===//
+
+ErrorAttribution::ErrorAttribution(std::unique_ptr<MarkedModel> model)
+    : model(std::move(model)), terms(this->model->getSpots().getNumMarkers()) {}
+
+ErrorAttribution::~ErrorAttribution() = default;
 
 llvm::Expected<std::unique_ptr<ErrorAttribution>>
 ErrorAttribution::create(ModuleOp module, ElementKind kind,
                          std::vector<DataSet> batches,
                          AttributionOptions options) {
+  auto model =
+      MarkedModel::create(module, kind, std::move(batches), std::move(options));
+  if (!model)
+    return model.takeError();
   std::unique_ptr<ErrorAttribution> made(
-      new ErrorAttribution(std::move(options)));
-  made->kind = kind;
-  made->batches = std::move(batches);
-  if (llvm::Error failed = made->prepare(module))
-    return std::move(failed);
-  made->terms.resize(made->spots.getNumMarkers());
-  if (llvm::Error failed = made->openRounding())
-    return std::move(failed);
+      new ErrorAttribution(std::move(*model)));
   if (llvm::Error failed = made->runReference())
     return std::move(failed);
   return made;
 }
+
+ArrayRef<RoundingSpot> ErrorAttribution::getSpots() const {
+  return model->getSpots().get();
+}
+
+std::vector<unsigned> ErrorAttribution::findActive() const {
+  return model->getSpots().findActive();
+}
+
+bool ErrorAttribution::areGradients() const {
+  return model->getOutputs().areGradients;
+}
+
+size_t ErrorAttribution::getNumBatches() const {
+  return model->getNumBatches();
+}
+
+const ErrorAttribution::Figures &ErrorAttribution::getFigures() const {
+  return model->getFigures();
+}
+
+llvm::Error ErrorAttribution::measureTime() { return model->measureTime(); }
 
 } // namespace mp

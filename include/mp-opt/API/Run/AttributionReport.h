@@ -85,6 +85,9 @@ public:
 
   /// Sets the callbacks.
   void addTo(ConversionOptions &conversion);
+  /// Frees the programs, which need the context of the model. The callback
+  /// after the decision does so, too.
+  void release() { errors.reset(); }
 
   const AttributionReport &getReport() const { return report; }
   /// The result of the search, if there is a target.

@@ -36,6 +36,8 @@ struct AttributionOptions {
   uint64_t seed = 0;
 };
 
+class MarkedModel;
+
 class ErrorAttribution {
 public:
   /// `module` is a model, or a training step, whose nodes have classes
@@ -51,10 +53,12 @@ public:
   /// refer to the errors that these spots cause together.
   llvm::Error attribute(llvm::ArrayRef<unsigned> active);
 
-  llvm::ArrayRef<RoundingSpot> getSpots() const { return spots.get(); }
+  ~ErrorAttribution();
+
+  llvm::ArrayRef<RoundingSpot> getSpots() const;
   /// The spots that round once mp-assign has decided.
-  std::vector<unsigned> findActive() const { return spots.findActive(); }
-  bool areGradients() const { return outputs.areGradients; }
+  std::vector<unsigned> findActive() const;
+  bool areGradients() const;
 
   /// The estimate for a spot: its squared error to first order, and its share
   /// of the variance at kinks. With a share b, kinks add `error` * sqrt(b).
@@ -62,8 +66,8 @@ public:
     double error = 0, kinkShare = 0;
   };
   Term getTerm(const RoundingSpot &spot) const { return terms[spot.marker]; }
-  /// The squared error that flips at kinks cause, and their expected number
-  /// in a batch. Less than one flip is an event that predictions leave out.
+  /// The squared error that flips at kinks cause, and their expected number in
+  /// all batches. Less than one flip is an event that predictions leave out.
   struct KinkEffect {
     double error = 0, flips = 0;
     bool counts() const { return flips >= 1; }
@@ -78,7 +82,7 @@ public:
   double predictFirstOrder(llvm::ArrayRef<unsigned> active) const {
     return std::sqrt(sum(active).error);
   }
-  /// What these spots contribute to the squared error of all.
+  /// The part of these spots in to the squared error of all.
   double getContribution(llvm::ArrayRef<unsigned> some) const;
   /// The measured error, in one run per batch; infinite if an output is not
   /// finite. Each residual is multiplied by `share`.
@@ -93,11 +97,11 @@ public:
   struct Figures {
     unsigned runs = 0, probes = 0;
     double runSeconds = 0, probeSeconds = 0, compileSeconds = 0;
-    /// Of a run per batch in fp32; 0 if it was not measured.
+    /// The time of a run per batch in fp32; 0 if it was not measured.
     double plainSeconds = 0;
   };
-  const Figures &getFigures() const { return figures; }
-  size_t getNumBatches() const { return batches.size(); }
+  const Figures &getFigures() const;
+  size_t getNumBatches() const;
 
 private:
   /// The reference outputs of one batch, in float64, and their squared norms.
@@ -108,17 +112,8 @@ private:
   };
   using Tensors = std::vector<NamedTensor>;
 
-  ErrorAttribution(AttributionOptions options) : options(std::move(options)) {}
-  llvm::Error prepare(mlir::ModuleOp module);
-  llvm::Error openRounding();
-  llvm::Error openAdjoint();
-  llvm::Error addTerms(Model &model);
-  llvm::Error bind(Session &session, size_t batch,
-                   llvm::ArrayRef<NamedTensor> others);
-  llvm::Expected<Session> open(std::unique_ptr<Model> model,
-                               llvm::ArrayRef<NamedTensor> others);
+  explicit ErrorAttribution(std::unique_ptr<MarkedModel> model);
   llvm::Error runReference();
-  llvm::Expected<Tensors> run(size_t batch, llvm::ArrayRef<float> scales);
   std::vector<float> getScales(llvm::ArrayRef<unsigned> active,
                                float share) const;
   double getSquaredError(llvm::ArrayRef<NamedTensor> results,
@@ -135,25 +130,15 @@ private:
   llvm::Error probeOutputs();
   llvm::Error probeKinks(llvm::ArrayRef<unsigned> active);
 
-  AttributionOptions options;
-  ElementKind kind = ElementKind::BFloat16;
-  std::vector<DataSet> batches;
-  RoundingSpots spots;
-  MeasuredOutputs outputs;
-  /// The model with markers, in standard operators.
-  std::unique_ptr<Model> marked;
-  RoundingInputs roundingInputs;
-  ErrorInputs errorInputs;
-  std::optional<Session> rounding, adjoint;
+  std::unique_ptr<MarkedModel> model;
   std::vector<llvm::SmallVector<int64_t>> outputSizes;
   std::vector<Reference> references;
   std::vector<Term> terms;
-  /// Of each kink: the deviation of its source, and its squared effect.
+  /// For each kink: the deviation of its source, and its squared effect.
   std::vector<float> deviations;
   std::vector<double> kinkErrors;
   KinkEffect kinks;
   double spread = 0;
-  Figures figures;
 };
 
 } // namespace mp
