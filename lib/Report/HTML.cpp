@@ -271,7 +271,7 @@ static void writeEscaped(StringRef json, raw_ostream &os) {
   }
 }
 
-static std::string getHash(StringRef text) {
+std::string getPolicyHash(StringRef text) {
   auto digest = llvm::SHA256::hash(
       ArrayRef(reinterpret_cast<const uint8_t *>(text.data()), text.size()));
   return "'sha256-" + llvm::encodeBase64(digest) + "'";
@@ -319,8 +319,8 @@ llvm::Error printHTML(const PrecisionReport &report, const RunInfo &run,
   auto [head, rest] = page.split("@POLICY@");
   auto [body, end] = rest.split("@DATA@");
   auto [middle, foot] = end.split("@SCRIPT@");
-  os << head << "default-src 'none'; script-src " << getHash(script)
-     << "; style-src " << getHash(getBetween(page, "<style>", "</style>"))
+  os << head << "default-src 'none'; script-src " << getPolicyHash(script)
+     << "; style-src " << getPolicyHash(getBetween(page, "<style>", "</style>"))
      << "; base-uri 'none'; form-action 'none'" << body;
   writeEscaped(getData(report, run, kernels), os);
   os << middle << script << foot;

@@ -5,18 +5,21 @@ The page's script runs in Node.js, if there is one, in a document that only has
 what the script uses.
 """
 
+import base64
+import hashlib
 import json
 import pathlib
 import re
 import shutil
 import subprocess
+import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import onnx
 import pytest
 from onnx import helper
 from onnx_models import make_model
-from support import run_mp_opt
+from support import attempt, run_mp_opt
 
 NODE_JS = shutil.which("node")
 OPEN_PAGE = pathlib.Path(__file__).parent / "Inputs" / "open_page.mjs"
@@ -287,3 +290,102 @@ def test_training_step(tmp_path):
     if NODE_JS:
         rows = open_page(tmp_path / "r.html")["tabs"]["errors"]
         assert any(row[0].startswith("backward/") for row in rows)
+
+
+# Plots of mp-opt tune -------------------------------------------------------
+
+
+def read_plot(page):
+    """The text, and the circles, as (class, x, y), and rows of the table."""
+    text = page.read_text("utf-8")
+    style, = re.findall("<style>(.*?)</style>", text, re.S)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in text
+    assert "default-src 'none'" in text and "<script" not in text
+    assert not re.search(r" (?:style|on\w+|src|href)=|url\(|@import", text)
+    plot = ElementTree.fromstring(re.search("<svg.*?</svg>", text, re.S)[0])
+    _, _, width, height = map(float, plot.get("viewBox").split())
+    circles = [(c.get("class"), float(c.get("cx")), float(c.get("cy")))
+               for c in plot.iter("circle")]
+    for _, x, y in circles:
+        assert 0 < x < width and 0 < y < height
+    table = ElementTree.fromstring(re.search("<table>.*?</table>", text,
+                                             re.S)[0])
+    rows = [["".join(cell.itertext()) for cell in row] for row in table]
+    return text, plot, circles, rows
+
+
+def write_branches(folder):
+    """Outputs with errors of different sizes, which bytes are traded for."""
+    rng = np.random.default_rng(0)
+    nodes, weights, shape = [], {}, [64, 64]
+    for branch in range(6):
+        value = "x"
+        for layer in range(4):
+            name = f"b{branch}.{layer}"
+            weights[f"w{name}"] = (
+                rng.standard_normal(shape) * 0.03 * 1.8 ** branch
+            ).astype("f4")
+            nodes.append(helper.make_node("MatMul", [value, f"w{name}"],
+                                          [f"m{name}"], f"MatMul{name}"))
+            value = "y" + name
+            nodes.append(helper.make_node("Tanh", [f"m{name}"], [value],
+                                          f"Tanh{name}"))
+    outputs = {f"yb{branch}.3": shape for branch in range(6)}
+    model = folder / "a<b>&.onnx"
+    onnx.save(make_model(nodes, {"x": shape}, outputs, weights), model)
+    np.savez(folder / "d.npz", x=rng.standard_normal(shape).astype("f4"))
+    return model, f"--data={folder / 'd.npz'}"
+
+
+def test_plot(tmp_path):
+    """The points of the page are those of the JSON."""
+    model, data = write_branches(tmp_path)
+    page = tmp_path / "tune.html"
+    found = json.loads(run_mp_opt(
+        "tune", model, "--mixed-bf16", data, "--target-error=5e-3", "--json",
+        "--baselines", f"--report={page}").stdout)
+    text, plot, circles, rows = read_plot(page)
+    assert "<h1>" in text and "a&lt;b&gt;&amp;.onnx" in text
+    curve = found["curve"]
+    assert len(curve) > 2
+    for row, point in zip(rows[1:], curve):
+        assert row[1] == f"{point['error']:.2e}"
+        assert row[2] == f"{point['predicted']:.2e}"
+        assert row[3:] == [str(point["bytes"]), str(point["nodes_16bit"])]
+    names = [row[0] for row in rows[1 + len(curve):]]
+    assert names == ["by bisection", "by list", "result", "fp32"]
+    assert rows[-2][3] == str(found["bytes"])
+    measured = [(x, y) for kind, x, y in circles if kind == "measured"]
+    drawn = [point for point in curve if point["error"] > 0]
+    assert len(measured) == len(drawn)
+    # Fewer bytes are further left, smaller errors further down.
+    byte_order = np.argsort([point["bytes"] for point in drawn])
+    assert (np.diff([measured[i][0] for i in byte_order]) > 0).all()
+    error_order = np.argsort([point["error"] for point in drawn])
+    assert (np.diff([measured[i][1] for i in error_order]) <= 0).all()
+    result, = [y for kind, _, y in circles if kind == "found"]
+    target, = [float(line.get("y1")) for line in plot.iter("line")
+               if line.get("class") == "target"]
+    assert result >= target - 0.1
+
+
+def test_plot_of_errors_without_logarithms(tmp_path):
+    """Without a curve, and where only fp32 is within the target."""
+    model, data = write_model(tmp_path)
+    page = tmp_path / "tune.html"
+    run_mp_opt("tune", model, "--mixed-bf16", data.replace("calibrate", "data"),
+               "--no-curve", "--target-error=1e-5", f"--report={page}")
+    text, _, circles, rows = read_plot(page)
+    assert not circles and [row[0] for row in rows[1:]] == ["result", "fp32"]
+    assert "nothing but fp32 is within it" in text
+    assert "nan" not in text and "inf" not in text
+
+
+def test_plot_that_cannot_be_written(tmp_path):
+    model, data = write_model(tmp_path)
+    page = tmp_path / "missing" / "tune.html"
+    done = attempt("tune", model, "--mixed-bf16",
+                   data.replace("calibrate", "data"), f"--report={page}")
+    assert done.returncode != 0 and done.stderr.count("error") == 1
+    assert str(page) in done.stderr

@@ -193,11 +193,12 @@ llvm::Error writeText(StringRef path, StringRef text) {
 int runTune(ArrayRef<const char *> arguments, DialectRegistry &registry) {
   DataCommand command("mp-opt tune", help::tune);
   TuningOptions options;
-  std::string output;
+  std::string output, page;
   double target = 0;
   bool hidesCurve = false;
   command.flags.add("target-error", target, "error to stay within", 0);
   command.flags.add("o", output, "policy of the result", "FILE");
+  command.flags.add("report", page, "page with a plot", "FILE.html");
   command.flags.add("no-curve", hidesCurve, "search only");
   command.flags.add("baselines", options.hasBaselines,
                     "search by bisection and by a list, too");
@@ -222,6 +223,13 @@ int runTune(ArrayRef<const char *> arguments, DialectRegistry &registry) {
   if (!output.empty())
     if (llvm::Error failed = writeText(output, report->policy))
       return reportError(output, std::move(failed));
+  if (!page.empty()) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    report->printHTML(command.model->getName(), os);
+    if (llvm::Error failed = writeText(page, text))
+      return reportError(page, std::move(failed));
+  }
   return command.finish();
 }
 
