@@ -44,20 +44,30 @@ static void eraseUnread(Block &block) {
       op.erase();
 }
 
-MeasuredOutputs keepMeasuredOutputs(ModuleOp module) {
+/// The values before they become outputs.
+static llvm::SetVector<Value> findMeasured(GraphOp graph, StringRef metric,
+                                           bool &areGradients) {
+  llvm::SetVector<Value> sources;
+  if (metric.empty())
+    for (OpOperand *gradient : findTraining(graph).gradients)
+      sources.insert(gradient->get());
+  areGradients = !sources.empty();
+  if (sources.empty())
+    for (Value output : getYield(graph.getBody())->getOperands())
+      if (isDifferentiable(output) &&
+          (metric.empty() || getValueName(output) == metric))
+        sources.insert(output);
+  return sources;
+}
+
+MeasuredOutputs keepMeasuredOutputs(ModuleOp module, StringRef metric) {
   GraphOp graph = getMainGraph(module);
   NodeBuilder builder(module);
   builder.setInsertionPointToEnd(&graph.getBody().front());
   builder.setBase("measured");
   MeasuredOutputs measured;
-  llvm::SetVector<Value> sources;
-  for (OpOperand *gradient : findTraining(graph).gradients)
-    sources.insert(gradient->get());
-  measured.areGradients = !sources.empty();
-  if (sources.empty())
-    for (Value output : getYield(graph.getBody())->getOperands())
-      if (isDifferentiable(output))
-        sources.insert(output);
+  llvm::SetVector<Value> sources =
+      findMeasured(graph, metric, measured.areGradients);
   SmallVector<Value> values;
   for (Value source : sources) {
     // An output that is an input needs a node of its own.

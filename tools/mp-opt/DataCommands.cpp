@@ -73,6 +73,10 @@ DataCommand::DataCommand(StringRef title, StringRef help)
   flags.beginGroup("Options");
   flags.addCommas("data", data.data, "data to measure errors on", "DATA");
   flags.add("probes", probes, "random probes, at least one per batch", 1);
+  flags.add("metric", attribution.metric,
+            "the output, a scalar, whose error counts", "OUTPUT");
+  addDeviceFlag(flags, "where the model runs",
+                [this](DeviceKind kind) { attribution.compile.device = kind; });
   flags.add("json", isJSON, "as JSON");
   flags.add("schemas", schemas, "operators of further domains", "FILE");
   flags.add("external-data-root", roots,

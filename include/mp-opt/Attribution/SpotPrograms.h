@@ -38,10 +38,13 @@ struct MeasuredOutputs {
   bool areGradients = false;
 };
 
-/// Makes the values whose errors count the only outputs: the gradients of a
-/// training graph, else all outputs that are floats. Erases nodes that only
-/// others need. Must be called while the training vocabulary is in place.
-MeasuredOutputs keepMeasuredOutputs(mlir::ModuleOp module);
+/// Makes the values whose errors count the only outputs: the output `metric`
+/// or, if that is empty, the gradients of a training graph, else all outputs
+/// that are floats. Erases nodes that only others need. Must be called while
+/// the training vocabulary is in place. The result is empty if there is no such
+/// output.
+MeasuredOutputs keepMeasuredOutputs(mlir::ModuleOp module,
+                                    llvm::StringRef metric = "");
 
 // The following functions rewrite copies of one model with markers, in standard
 // operators of opset 18 or later. Kinks (lib/Attribution/Kinks.h) are those of

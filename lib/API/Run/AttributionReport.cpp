@@ -13,6 +13,7 @@
 #include "mp-opt/Dialect/MP/ErrorMarks.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Graph/Casts.h"
+#include "mp-opt/Operators/OperatorTraits.h"
 #include "mp-opt/Training/LossScaling.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -188,6 +189,27 @@ llvm::Error Attributor::addNodes() {
   return llvm::Error::success();
 }
 
+/// True if no 16-bit node reads the value, also behind moves of its elements.
+static bool isReadInF32(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    bool moves = getOperatorTraits(user).movesData() && isLowNode(user);
+    return moves ? llvm::all_of(user->getResults(), isReadInF32)
+                 : !isLowNode(user);
+  });
+}
+
+void Attributor::addExcess() {
+  std::vector<unsigned> dropped;
+  for (unsigned number : active) {
+    const RoundingSpot &spot = errors->getSpots()[number];
+    if (!spot.isOperand && getOperatorTraits(spot.node).contracts() &&
+        isReadInF32(spot.getValue()))
+      dropped.push_back(number);
+  }
+  report.excess = errors->predictFirstOrder(dropped);
+  report.excessRoundings = unsigned(dropped.size());
+}
+
 llvm::Error Attributor::evaluate(ModuleOp module) {
   report.precision = getPrecisionName(getLowType(module)).str();
   report.areGradients = errors->areGradients();
@@ -210,6 +232,7 @@ llvm::Error Attributor::evaluate(ModuleOp module) {
     return failed;
   if (llvm::Error failed = addNodes())
     return failed;
+  addExcess();
   if (request.measuresTime)
     if (llvm::Error failed = errors->measureTime())
       return failed;
@@ -252,6 +275,10 @@ void AttributionReport::print(raw_ostream &os, size_t limit) const {
   else if (kinks.error > 0)
     os << "with a probability of " << formatPercent(kinks.flips)
        << ", a mask or choice flips, for which no error is predicted\n";
+  if (excessRoundings)
+    os << excessRoundings
+       << " roundings of products that only fp32 nodes read cause "
+       << formatPercent(excess) << "; --excess-precision drops such ones\n";
   for (const std::string &doubt : doubts)
     os << "not reliable: " << doubt << "\n";
   os << "\n   share   sum   predicted    measured  node\n";
@@ -293,6 +320,8 @@ void AttributionReport::printJSON(raw_ostream &os) const {
     printNumber(json, "flips", kinks.flips);
     printNumber(json, "flip_error", std::sqrt(kinks.error));
     printNumber(json, "curvature", curvature);
+    json.attribute("excess_roundings", int64_t(excessRoundings));
+    printNumber(json, "excess", excess);
     json.attribute("reliable", doubts.empty());
     json.attributeArray("doubts", [&] {
       for (const std::string &doubt : doubts)

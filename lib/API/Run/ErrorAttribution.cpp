@@ -38,6 +38,13 @@ llvm::Error ErrorAttribution::runReference() {
          ArrayRef(*results).drop_front(model->getOutputs().names.size()))
       reference.kinks.push_back(source.tensor);
     for (auto [result, name] : llvm::zip(*results, model->getOutputs().names)) {
+      if (!model->getOptions().metric.empty() &&
+          result.tensor.getNumElements() != 1)
+        return makeError(
+            {ErrorKind::Usage, "--metric: expected a scalar, output '" + name +
+                                   "' is " +
+                                   describeType(result.tensor.getKind(),
+                                                result.tensor.getSizes())});
       if (!isFinite(result.tensor))
         return llvm::createStringError(
             (areGradients() ? "the gradient '" : "output '") + name +

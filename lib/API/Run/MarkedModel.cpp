@@ -15,6 +15,8 @@
 #include "Graph/Passes.h"
 #include "LossScaling/Passes.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 
 namespace mp {
@@ -25,7 +27,13 @@ llvm::Error MarkedModel::prepare(ModuleOp module) {
   spots = RoundingSpots::find(module);
   OwningOpRef<ModuleOp> copy = spots.mark(module);
   marked = Model::copy(*copy, options.name);
-  outputs = keepMeasuredOutputs(marked->getModule());
+  std::vector<std::string> names = marked->getOutputNames();
+  outputs = keepMeasuredOutputs(marked->getModule(), options.metric);
+  if (outputs.names.empty() && !options.metric.empty())
+    return makeError({ErrorKind::Usage, "--metric: the model has no output '" +
+                                            options.metric +
+                                            "' of floats; its outputs are " +
+                                            llvm::join(names, ", ")});
   if (outputs.names.empty())
     return makeError({ErrorKind::NotSupported,
                       "the model has no output of floats, whose error could be "

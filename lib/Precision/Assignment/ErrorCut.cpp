@@ -9,7 +9,9 @@
 // squared errors in bytes, a minimum cut finds the best assignment; the price
 // is bisected. The assignments that prices find are those of the convex hull.
 // The gap between the last two is filled node by node, the best ratio of bytes
-// to errors first.
+// to errors first. Others are found by cuts in which some nodes are kept fp32:
+// as few as the limit needs, of the nodes with the greatest errors, of the
+// first or of the last ones.
 //
 // At kinks the squared error grows with the root of the variance b that reaches
 // them. The cut uses the secant from 0 to the present b, which is updated a few
@@ -80,9 +82,12 @@ private:
   States getStates() const;
   void setStates(const States &states);
   void setAll(Variable::State state);
-  void solve(double price);
+  void solve(double price, ArrayRef<unsigned> kept = {});
   void bisect();
   void fill(const States &more);
+  void keepFew(ArrayRef<unsigned> order);
+  std::vector<std::vector<unsigned>> getOrders();
+  void takeBetter();
   bool mayBeLow(unsigned variable) const;
   ErrorPart getOwnPart(unsigned variable) const;
   void explain();
@@ -95,6 +100,10 @@ private:
   std::vector<unsigned> decided;
   /// The price of a share in the variance at kinks, in squared errors.
   double secant = 0;
+  /// The states of the assignment that moves the fewest bytes, and of the best
+  /// one within the limit, with its bytes.
+  States whole, best;
+  int64_t bestCost = 0;
 };
 
 } // namespace
@@ -180,13 +189,20 @@ void ErrorCut::setAll(Variable::State state) {
 /// A capacity that exceeds the bytes of any model, and leaves room for sums.
 static constexpr double maxPrice = 1e15;
 
-/// The minimum cut for a price of squared errors, in bytes.
-void ErrorCut::solve(double price) {
+/// The minimum cut for a price of squared errors, in bytes; some variables are
+/// kept fp32.
+void ErrorCut::solve(double price, ArrayRef<unsigned> kept) {
   setAll(Variable::Free);
+  for (unsigned variable : kept)
+    variables[variable].state = Variable::F32;
   std::vector<int> vertices(variables.size(), -1);
   CutNetwork network(graph, vertices);
+  std::vector<unsigned> members;
   for (unsigned variable : decided)
-    network.addVariable(variable);
+    if (variables[variable].state == Variable::Free) {
+      members.push_back(variable);
+      network.addVariable(variable);
+    }
   auto toBytes = [&](const ErrorPart &part) {
     double bytes = price * (part.error + secant * part.share);
     return bytes < maxPrice ? std::llround(bytes) : int64_t(maxPrice);
@@ -199,7 +215,7 @@ void ErrorCut::solve(double price) {
       network.addOperandPrice(value.producer, operand.consumer,
                               toBytes(operand.part));
   }
-  if (!network.solve(decided))
+  if (!network.solve(members))
     setAll(Variable::F32);
 }
 
@@ -257,13 +273,13 @@ static constexpr unsigned numBisections = 18;
 
 /// Finds the price with which the error stays within the limit.
 void ErrorCut::bisect() {
-  solve(0);
-  double whole = predict();
-  if (whole <= limit)
+  setStates(whole);
+  double error = predict();
+  if (error <= limit)
     return;
-  States more = getStates();
+  States more = whole;
   double unit = double(std::max<int64_t>(graph.getCost(), 1)) /
-                std::max(whole * whole, 1e-300);
+                std::max(error * error, 1e-300);
   if (!std::isfinite(unit) || unit <= 0)
     unit = 1;
   setAll(Variable::F32);
@@ -282,6 +298,46 @@ void ErrorCut::bisect() {
   }
   setStates(good);
   fill(more);
+}
+
+/// Keeps as few variables fp32 as the limit needs, the first ones of `order`.
+void ErrorCut::keepFew(ArrayRef<unsigned> order) {
+  size_t low = 0, high = order.size();
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    solve(0, order.take_front(middle));
+    if (predict() <= limit)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  solve(0, order.take_front(high));
+  if (predict() <= limit)
+    fill(whole);
+}
+
+/// The free variables by their errors, the greatest first, and by their places,
+/// from both ends.
+std::vector<std::vector<unsigned>> ErrorCut::getOrders() {
+  setAll(Variable::F32);
+  std::vector<std::pair<double, unsigned>> byError;
+  for (unsigned variable : decided)
+    byError.emplace_back(-combine(getOwnPart(variable)), variable);
+  llvm::sort(byError);
+  std::vector<std::vector<unsigned>> orders(3);
+  for (auto [error, variable] : byError)
+    orders[0].push_back(variable);
+  orders[1] = decided;
+  orders[2].assign(decided.rbegin(), decided.rend());
+  return orders;
+}
+
+/// Replaces the best assignment by the present one if that is better.
+void ErrorCut::takeBetter() {
+  if (graph.getCost() >= bestCost || predict() > limit)
+    return;
+  best = getStates();
+  bestCost = graph.getCost();
 }
 
 //===----------------------------------------------------------------------===//
@@ -311,18 +367,23 @@ double ErrorCut::run() {
       decided.push_back(index);
   readErrors();
   setAll(Variable::F32);
-  States best = getStates();
-  int64_t cost = graph.getCost();
+  best = getStates();
+  bestCost = graph.getCost();
+  solve(0);
+  whole = getStates();
   double kinks = graph.getOptions().kinkError, share = 1;
   for (unsigned round = 0; round < (kinks > 0 ? numSecants : 1); ++round) {
     secant = kinks / std::sqrt(std::max(share, 1e-4));
     bisect();
-    if (graph.getCost() < cost && predict() <= limit) {
-      best = getStates();
-      cost = graph.getCost();
-    }
+    takeBetter();
     share = getPart().share;
   }
+  setStates(whole);
+  if (predict() > limit)
+    for (const std::vector<unsigned> &order : getOrders()) {
+      keepFew(order);
+      takeBetter();
+    }
   setStates(best);
   explain();
   return predict();

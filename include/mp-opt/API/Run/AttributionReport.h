@@ -38,6 +38,10 @@ struct AttributionReport {
   double predicted = 0, measured = 0;
   /// The prediction without flips at kinks.
   double firstOrder = 0;
+  /// The part of roundings that --excess-precision drops: of results of
+  /// products that only fp32 nodes read. And their number.
+  double excess = 0;
+  unsigned excessRoundings = 0;
   /// The relative deviation of the squared prediction between probes.
   double spread = 0;
   /// The measured error over that of residuals of a quarter: 4 where the first
@@ -104,6 +108,7 @@ private:
   llvm::Error search(mlir::ModuleOp module, const MixedPrecisionRequest &mixed);
   llvm::Error checkFirstOrder();
   llvm::Error addNodes();
+  void addExcess();
   void announce(mlir::ModuleOp module) const;
 
   Request request;
