@@ -74,7 +74,9 @@ void printError(const PrecisionReport &report, const ReportNode &node,
        << (std::isfinite(*error.measured) ? formatRMS(*error.measured)
                                           : "not finite")
        << ")";
-  os << ", " << formatErrorShare(error.share) << " of the whole\n";
+  if (std::isfinite(report.errors->predicted))
+    os << ", " << formatErrorShare(error.share) << " of the whole";
+  os << "\n";
   for (const std::string &doubt : report.errors->doubts)
     os << "  error: not reliable: " << escapeText(doubt) << "\n";
 }

@@ -692,8 +692,9 @@ function explainError({error, errorShare}) {
   if (!error) return '';
   const measured = error.measured === null || error.measured >= 0
     ? `, measured ${rms(error.measured)}` : '';
-  return `${rms(error.predicted)} of the ${errors.of}${measured}; ` +
-         `${share(errorShare, 1) || 'nothing'} of the whole`;
+  const part = errors.predicted === null ? ''
+    : `; ${share(errorShare, 1) || 'nothing'} of the whole`;
+  return `${rms(error.predicted)} of the ${errors.of}${measured}${part}`;
 }
 function explainTimes(node) {
   if (!node.kernels.length) return [];

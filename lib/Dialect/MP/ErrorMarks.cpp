@@ -11,6 +11,8 @@
 
 #include "mlir/IR/Builders.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace mp {
@@ -33,10 +35,11 @@ std::optional<NodeErrorMark> NodeErrorMark::read(Operation *node) {
 }
 
 void NodeErrorMark::write(Operation *node) const {
+  double known = std::isfinite(share) ? share : 0;
   node->setAttr(mark::nodeError,
                 DenseF64ArrayAttr::get(
                     node->getContext(),
-                    {predicted, share, measured.value_or(notMeasured)}));
+                    {predicted, known, measured.value_or(notMeasured)}));
 }
 
 //===----------------------------------------------------------------------===//

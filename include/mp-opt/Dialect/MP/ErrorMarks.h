@@ -26,7 +26,8 @@ namespace mp {
 struct NodeErrorMark {
   /// The error if only this node is 16 bit.
   double predicted = 0;
-  /// The part of the predicted squared error of all nodes together.
+  /// The part of the predicted squared error of all nodes together; 0 if that
+  /// is not finite.
   double share = 0;
   /// The error if only this node is 16 bit; absent if it was not run.
   std::optional<double> measured = {};
