@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ErrorForms.h"
+
 #include "mp-opt/Report/ReportForms.h"
 
 #include "mp-opt/Graph/Casts.h"
@@ -133,6 +135,7 @@ void Explainer::printDecision(const ReportNode &node) {
     os << "  reason: " << escapeText(node.because) << "\n";
   if (node.multiplyAdds.value_or(0))
     os << "  work: " << *node.multiplyAdds << " multiply-adds\n";
+  printError(report, node, os);
 }
 
 /// Prints the float types that a type variable admits, with its parameters.

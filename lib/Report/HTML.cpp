@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ErrorForms.h"
 #include "ProfileTimes.h"
 #include "WorkForms.h"
 
@@ -46,6 +47,7 @@ public:
   void writeScopes();
   void writeSavings();
   void writeKernels(ArrayRef<ProfiledKernel> kernels);
+  void writeNodeErrors();
   void writeStrings();
 
 private:
@@ -192,6 +194,21 @@ void DataWriter::writeKernels(ArrayRef<ProfiledKernel> kernels) {
   });
 }
 
+/// Index, predicted error, share and measured error of nodes; a negative error
+/// was not measured.
+void DataWriter::writeNodeErrors() {
+  json.attributeArray("nodes", [&] {
+    for (unsigned index : rankErrors(report))
+      json.array([&] {
+        const NodeErrorMark &error = *report.nodes[index].error;
+        json.value(int64_t(index));
+        for (double number :
+             {error.predicted, error.share, error.measured.value_or(-1)})
+          json.value(errorToJSON(number));
+      });
+  });
+}
+
 void DataWriter::writeStrings() {
   json.attributeArray("strings", [&] {
     for (StringRef text : strings)
@@ -231,6 +248,11 @@ static std::string getData(const PrecisionReport &report, const RunInfo &run,
     writer.writeScopes();
     writer.writeSavings();
     writer.writeKernels(kernels);
+    if (report.errors)
+      json.attributeObject("errors", [&] {
+        writeTotals(*report.errors, json);
+        writer.writeNodeErrors();
+      });
     writer.writeStrings();
   });
   return text;
@@ -249,7 +271,7 @@ static void writeEscaped(StringRef json, raw_ostream &os) {
   }
 }
 
-static std::string getHash(StringRef text) {
+std::string getPolicyHash(StringRef text) {
   auto digest = llvm::SHA256::hash(
       ArrayRef(reinterpret_cast<const uint8_t *>(text.data()), text.size()));
   return "'sha256-" + llvm::encodeBase64(digest) + "'";
@@ -297,8 +319,8 @@ llvm::Error printHTML(const PrecisionReport &report, const RunInfo &run,
   auto [head, rest] = page.split("@POLICY@");
   auto [body, end] = rest.split("@DATA@");
   auto [middle, foot] = end.split("@SCRIPT@");
-  os << head << "default-src 'none'; script-src " << getHash(script)
-     << "; style-src " << getHash(getBetween(page, "<style>", "</style>"))
+  os << head << "default-src 'none'; script-src " << getPolicyHash(script)
+     << "; style-src " << getPolicyHash(getBetween(page, "<style>", "</style>"))
      << "; base-uri 'none'; form-action 'none'" << body;
   writeEscaped(getData(report, run, kernels), os);
   os << middle << script << foot;

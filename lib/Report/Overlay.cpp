@@ -9,9 +9,12 @@
 // node's id to a value and a colour, and `thresholds` are the upper bounds of
 // colours. Its ONNX adapter shows each graph and subgraph under its name, and
 // nodes under their names, or else that of their first output. The value is the
-// node's width in bits.
+// node's width in bits. Nodes whose errors have been attributed also have
+// these, for other readers.
 //
 //===----------------------------------------------------------------------===//
+
+#include "ErrorForms.h"
 
 #include "mp-opt/Report/ReportForms.h"
 
@@ -43,6 +46,10 @@ static void writeNode(llvm::json::OStream &json, const ReportNode &node) {
                                         : otherColor;
   json.attribute("value", isLow ? 16 : isF32 ? 32 : 0);
   json.attribute("bgColor", color);
+  if (!node.error)
+    return;
+  json.attribute("error", errorToJSON(node.error->predicted));
+  json.attribute("error_share", errorToJSON(node.error->share));
 }
 
 void printOverlay(const PrecisionReport &report, raw_ostream &os) {

@@ -199,6 +199,7 @@ void Collector::readMarks(ReportNode &node) {
   if (CompositeAttr composite = getComposite(op))
     node.composite = composite.getName().getValue();
   node.isShape = op->hasAttr(mark::shapeArithmetic);
+  node.error = NodeErrorMark::read(op);
   bool yieldsFloat = llvm::any_of(op->getResultTypes(), [](Type type) {
     return isF32Tensor(type) || is16BitTensor(type);
   });
@@ -423,8 +424,7 @@ void Collector::placeCasts() {
       continue;
     const ReportValue &value = report.values[node.results.front()];
     int user = value.users.empty() ? noIndex : int(value.users.front());
-    // A cast that only an output of the graph uses gets the scope of its
-    // source.
+    // A cast that only an output uses gets the scope of its source.
     if (user == noIndex && node.operands.front() != noIndex)
       user = report.values[node.operands.front()].source;
     if (user == noIndex)
@@ -436,8 +436,7 @@ void Collector::placeCasts() {
 
 void Collector::run() {
   lowType = getLowType(module);
-  report.scopes.emplace_back();
-  scopes[""] = 0;
+  addScope("");
   for (Operation *scope : getScopes(module)) {
     SchemaCache schemas(scope);
     collectGraph(scope, schemas);
@@ -467,6 +466,7 @@ PrecisionReport PrecisionReport::collect(ModuleOp module, DimensionSizes dims,
       report.precision = precision.str();
   }
   report.isMarked = getPolicy(module) != nullptr;
+  report.errors = ErrorTotals::read(module);
   report.recurrentState = findRecurrentState(module);
   ValueSizes sizes = getSizes(module, report.dims);
   report.after = ModelSize::measure(module, sizes);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ErrorForms.h"
 #include "WorkForms.h"
 
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
@@ -195,6 +196,7 @@ static void writePrecision(llvm::json::OStream &json,
   if (report.isMarked)
     writeRuntimes(findRuntimes(report, run), json);
   writeWork(report.work, report.precision, json);
+  writeErrors(report, json);
   writeNodes(json, report);
   writeCasts(json, report);
   writeSizes(json, report, run.before);

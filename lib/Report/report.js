@@ -11,9 +11,13 @@ const classes = {0: 'other', 1: 'f32', 2: 'low', 3: 'cast'};
 const byId = id => document.getElementById(id);
 // Of a training step: its phases, in order.
 const phases = data.phases ? Object.keys(data.phases) : [];
-// With a profile, boxes may be coloured by their time.
+// With a profile, boxes may be coloured by their time; with attributed errors,
+// by their share of the whole error.
 const hasTimes = data.kernels.length > 0;
-let byTime = hasTimes;
+const errors = data.errors, hasErrors = errors && errors.nodes.length > 0;
+const colorings = [...(hasTimes ? ['time'] : []),
+                   ...(hasErrors ? ['error'] : []), 'precision'];
+let coloring = colorings[0];
 
 // Colours are the style sheet's, which has two sets of them.
 const colors = {};
@@ -60,6 +64,9 @@ function time(seconds) {
   return micros < 1000 ? `${micros.toPrecision(3)} us`
                        : `${(micros / 1000).toPrecision(3)} ms`;
 }
+function rms(error) {
+  return error === null ? 'not finite' : error ? error.toExponential(1) : '0';
+}
 function count(n) {
   const units = ['', ' k', ' M', ' G', ' T', ' P', ' E'];
   let i = 0;
@@ -79,6 +86,7 @@ const nodes = data.nodes.map((n, index) => ({
   notes: str(n[7]), schema: str(n[8]), operands: n[9], results: n[10],
   causeValue: n[11], causeNode: n[12], moved: n[13], phase: n[15],
   work: n[16], pattern: str(n[17]), cost: n[18], kernels: [], time: 0, heat: 0,
+  error: null, errorShare: 0,
 }));
 // The time of a kernel counts at the first of its nodes, which it is named
 // after; all of them are as hot as it is long.
@@ -94,6 +102,15 @@ for (const kernel of kernels) {
 }
 const longest = nodes.reduce((most, node) => Math.max(most, node.heat), 0);
 const totalTime = kernels.reduce((sum, kernel) => sum + kernel.seconds, 0);
+// The nodes with errors, the greatest share first.
+const wrong = (errors ? errors.nodes : []).map(
+  ([index, predicted, part, measured]) => {
+    const node = nodes[index];
+    node.error = {predicted, measured};
+    node.errorShare = part || 0;
+    return node;
+  });
+const worst = wrong.length ? wrong[0].errorShare : 0;
 for (const node of nodes)
   for (const v of node.operands)
     if (v >= 0) values[v].users.push(node.index);
@@ -111,7 +128,7 @@ function skipCasts(v) {
 function group(name, parent) {
   return {name, parent, items: [], sub: new Map(), open: false, first: Infinity,
           count: [0, 0, 0, 0], bytes: [0, 0, 0, 0], moved: 0, work: 0,
-          workLow: 0, time: 0, edges: null, layout: null};
+          workLow: 0, time: 0, errorShare: 0, edges: null, layout: null};
 }
 const root = group('the model', null);
 root.open = true;
@@ -222,6 +239,7 @@ function title(item) {
       at.moved += node.moved;
       at.work += node.work;
       at.time += node.time;
+      at.errorShare += node.errorShare;
       if (node.state === LOW) at.workLow += node.work;
     }
   }
@@ -433,19 +451,28 @@ function label(text, x, y, width, font, color) {
   ctx.fillText(shorten(text, width), x, y);
 }
 // The warmer, the longer: nodes in relation to the longest one, groups by
-// their share of all time.
+// their share of all time. Errors are shown in the same way.
+function warmth(item) {
+  if (coloring === 'time' && longest)
+    return item.items ? item.time / totalTime : item.heat / longest;
+  if (coloring === 'error' && worst)
+    return Math.min(1, item.errorShare / (item.items ? 1 : worst));
+  return null;
+}
 function fillOf(item, usual) {
-  if (!byTime || !longest) return usual;
-  const part = item.items ? item.time / totalTime : item.heat / longest;
+  const part = warmth(item);
+  if (part === null) return usual;
   return `color-mix(in srgb, ${colors.hot} ${Math.round(100 * part)}%, ${colors.panel})`;
 }
 const BOLD = '600 11px system-ui, sans-serif', SMALL = '10px system-ui, sans-serif';
 function drawNode(node, x, y, p) {
   box(x, y, p, fillOf(node, colors[classes[node.state] + '-fill']),
       node === selected);
-  if (byTime && node.heat && view.scale >= 0.35) {
+  const warm = coloring === 'time' ? time(node.heat)
+             : coloring === 'error' ? share(node.errorShare, 1) : '';
+  if (warm && view.scale >= 0.35) {
     ctx.textAlign = 'right';
-    label(time(node.heat), x + p.w - 8, y + 11, 60, SMALL, colors.text);
+    label(warm, x + p.w - 8, y + 11, 60, SMALL, colors.text);
     ctx.textAlign = 'left';
   }
   label(node.op, x + 8, y + 11, p.w - 16, BOLD, colors.text);
@@ -455,9 +482,11 @@ function drawClosed(at, x, y, p) {
   box(x, y, p, fillOf(at, colors.panel), at === selected);
   heading('▸ ', at.name, x + 8, y + 13, p.w - 16);
   const total = at.count.reduce((a, b) => a + b, 0);
-  const text = `nodes: ${total - at.count[CAST]}, casts: ${at.count[CAST]}`;
-  label(byTime ? `${time(at.time)} ${share(at.time, totalTime)}` : text, x + 8,
-        y + 28, p.w - 16, SMALL, colors.hint);
+  const text =
+    coloring === 'time' ? `${time(at.time)} ${share(at.time, totalTime)}`
+    : coloring === 'error' ? `${share(at.errorShare, 1) || 'none'} of the error`
+    : `nodes: ${total - at.count[CAST]}, casts: ${at.count[CAST]}`;
+  label(text, x + 8, y + 28, p.w - 16, SMALL, colors.hint);
   let left = x + 8;
   for (const state of [LOW, F32, 0, CAST]) {
     const width = (p.w - 16) * at.count[state] / (total || 1);
@@ -651,12 +680,21 @@ function explainNode(node) {
           ['notes', node.notes],
           ['schema', node.schema],
           ['work', node.work ? count(node.work) + ' multiply-adds' : ''],
-          ['moves', node.moved ? bytes(node.moved) : '']),
+          ['moves', node.moved ? bytes(node.moved) : ''],
+          ['error', explainError(node)]),
     ...explainTimes(node),
     el('h3', 'Operands'), el('ul', null, ...node.operands.map(describeValue)),
     el('h3', 'Results'), el('ul', null, ...node.results.map(describeResult)),
     ...chain(node),
   ];
+}
+function explainError({error, errorShare}) {
+  if (!error) return '';
+  const measured = error.measured === null || error.measured >= 0
+    ? `, measured ${rms(error.measured)}` : '';
+  const part = errors.predicted === null ? ''
+    : `; ${share(errorShare, 1) || 'nothing'} of the whole`;
+  return `${rms(error.predicted)} of the ${errors.of}${measured}${part}`;
 }
 function explainTimes(node) {
   if (!node.kernels.length) return [];
@@ -683,6 +721,7 @@ function explainGroup(at) {
     pairs(['work', at.work ? `${count(at.work)} multiply-adds, ` +
              `${share(at.workLow, at.work)} in ${data.precision}` : ''],
           ['time', at.time ? `${time(at.time)}, ${share(at.time, totalTime)}` : ''],
+          ['error', at.errorShare ? `${share(at.errorShare, 1)} of the whole` : ''],
           [data.precision, `${at.count[LOW]} nodes, ${bytes(at.bytes[LOW])}`],
           ['fp32', `${at.count[F32]} nodes, ${bytes(at.bytes[F32])}`],
           ['other', `${at.count[0]} nodes`],
@@ -694,22 +733,22 @@ function explainGroup(at) {
 // Lists ----------------------------------------------------------------------
 
 const ROWS = 200;
-function table(heads, rows, makeRow) {
+function table(heads, rows, makeRow, first = ROWS) {
   const made = el('table'), body = el('tbody');
   made.append(el('thead', null, el('tr', null, ...heads.map(h => el('th', h)))),
               body);
   const parts = [made];
   const more = el('button', 'more');
   let shown = 0;
-  function grow() {
-    for (const row of rows.slice(shown, shown + ROWS))
+  function grow(step) {
+    for (const row of rows.slice(shown, shown + step))
       body.append(el('tr', null, ...makeRow(row).map(cell =>
         cell instanceof Node ? el('td', null, cell) : el('td', cell))));
-    shown += ROWS;
+    shown += step;
     more.hidden = shown >= rows.length;
   }
-  more.addEventListener('click', grow);
-  grow();
+  more.addEventListener('click', () => grow(ROWS));
+  grow(first);
   parts.push(more);
   return parts;
 }
@@ -735,6 +774,7 @@ function showLayers() {
   })(root, 0);
   if (!rows.length) return [el('p', 'The names of the nodes have no scopes.')];
   const heads = ['layer', 'nodes', 'work', 'results', 'casts', 'moved'];
+  if (hasErrors) heads.splice(2, 0, 'error');
   if (hasTimes) heads.splice(2, 0, 'time');
   return table(heads, rows,
     ([at, depth]) => {
@@ -750,6 +790,7 @@ function showLayers() {
       name.append(link(at.name, () => { at.open = true; reveal(at); }));
       return [name, bar(at.count),
               ...(hasTimes ? [share(at.time, totalTime)] : []),
+              ...(hasErrors ? [share(at.errorShare, 1)] : []),
               share(at.work, root.work),
               bytes(at.bytes[LOW] + at.bytes[F32] + at.bytes[0]),
               at.count[CAST], bytes(at.moved)];
@@ -809,6 +850,40 @@ function showTimes() {
      time(kernel.seconds), share(kernel.seconds, totalTime),
      kernel.roofline === null ? '' : Math.round(100 * kernel.roofline) + ' %']);
 }
+// The share of each scope in the error, without the scopes inside of it.
+function errorsOfScopes() {
+  const sums = new Map();
+  for (const node of wrong)
+    sums.set(node.group, (sums.get(node.group) || 0) + node.errorShare);
+  const path = at => at.parent && at.parent.parent
+    ? `${path(at.parent)}/${at.name}` : at.name;
+  const rows = [...sums].sort((a, b) => b[1] - a[1]);
+  if (rows.length < 2) return [];
+  return [el('h3', 'By scope'),
+          ...table(['scope', 'share'], rows, ([at, sum]) =>
+            [link(path(at), () => { at.open = true; reveal(at); }),
+             share(sum, 1)], TOP)];
+}
+const TOP = 10;
+function showErrors() {
+  let sum = 0;
+  const rows = wrong.map(node => [node, sum += node.errorShare]);
+  const total = `Error of the ${errors.of}: predicted ${rms(errors.predicted)}, ` +
+    `measured ${rms(errors.measured)}` +
+    (errors.target === undefined ? '' : `, target ${rms(errors.target)}`);
+  const doubts = errors.doubts.map(doubt => el('li', 'not reliable: ' + doubt));
+  if (!rows.length) return [el('p', total), el('p', 'No node rounds to 16 bit.')];
+  return [
+    el('p', total), ...(doubts.length ? [el('ul', null, ...doubts)] : []),
+    ...table(['node', 'share', 'sum', 'predicted', 'measured'], rows,
+      ([node, upTo]) =>
+        [nodeLink(node.index), share(node.errorShare, 1),
+         share(upTo > 0.9995 ? 1 : upTo, 1),
+         rms(node.error.predicted),
+         node.error.measured < 0 ? '' : rms(node.error.measured)], TOP),
+    ...errorsOfScopes(),
+  ];
+}
 function search(text) {
   const wanted = text.toLowerCase();
   const found = nodes.filter(node =>
@@ -817,7 +892,8 @@ function search(text) {
     node.results.some(v => values[v].name.toLowerCase().includes(wanted)));
   return [el('p', `${found.length} found`), ...nodeTable(found)];
 }
-const tabs = {...(hasTimes ? {times: showTimes} : {}), layers: showLayers, reasons: showReasons, savings: showSavings,
+const tabs = {...(hasTimes ? {times: showTimes} : {}),
+              ...(errors ? {errors: showErrors} : {}), layers: showLayers, reasons: showReasons, savings: showSavings,
               casts: showCasts};
 const list_ = parts => byId('list').replaceChildren(...parts);
 function show(name) {
@@ -851,8 +927,10 @@ function showLegend() {
     color.className = name;
     return el('span', null, color, text);
   };
-  byId('legend').replaceChildren(...(byTime
+  byId('legend').replaceChildren(...(coloring === 'time'
     ? [entry('hot', `by time, to ${time(longest)}`)]
+    : coloring === 'error'
+    ? [entry('hot', `by error, to ${share(worst, 1) || 'nothing'} of the whole`)]
     : [LOW, F32, 0, CAST].map(state => entry(classes[state], names[state]))));
 }
 
@@ -869,6 +947,9 @@ function showLegend() {
     fact('casts', `${root.count[CAST]}, moving ${bytes(casts.moved)}`),
     fact('weights', `${bytes(before.weights)} → ${bytes(after.weights)}${percent(before.weights, after.weights)}`),
     fact('activations', `${bytes(before.activations)} → ${bytes(after.activations)}${percent(before.activations, after.activations)}`),
+    ...(errors ? [fact(`error of the ${errors.of}`,
+                       `${rms(errors.measured)} (predicted ${rms(errors.predicted)})`)]
+               : []),
     ...(hasTimes ? [fact('kernels', `${kernels.length}, ${time(totalTime)}`)] : []),
     fact('opset', before.opset === after.opset ? `${after.opset}` : `${before.opset} → ${after.opset}`),
     ...(data.runtimes.runs_in.length
@@ -887,15 +968,21 @@ function showLegend() {
     byId('tabs').append(tab);
   }
   showLegend();
-  const views = [];
-  if (hasTimes)
-    views.push(['time or precision', () => {
-      byTime = !byTime;
+  const switches = colorings.length > 1 ? colorings.map(name => {
+    const made = el('button', name);
+    made.setAttribute('aria-pressed', name === coloring);
+    made.addEventListener('click', () => {
+      coloring = name;
+      for (const other of switches)
+        other.setAttribute('aria-pressed', other === made);
       showLegend();
       redraw();
-    }]);
+    });
+    return made;
+  }) : [];
+  for (const made of switches) byId('tools').append(made, ' ');
   for (const [text, action] of [
-    ...views, ['whole graph', () => fit(0.02)],
+    ['whole graph', () => fit(0.02)],
     ['close all', () => { closeAll(root); root.open = true; relayout(); fit(0.6); }]]) {
     const made = el('button', text);
     made.addEventListener('click', action);

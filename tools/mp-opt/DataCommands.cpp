@@ -140,8 +140,9 @@ llvm::Error writeText(StringRef path, StringRef text) {
 
 int runTune(ArrayRef<const char *> arguments, DialectRegistry &registry) {
   DataCommand command("mp-opt tune", help::tune, ErrorCommand::Tune);
-  std::string output;
+  std::string output, page;
   command.flags.add("o", output, "policy of the result", "FILE");
+  command.flags.add("report", page, "page with a plot", "FILE.html");
   if (std::optional<int> code = command.parse(arguments, registry))
     return *code;
   if (!command.options.tuning.target && !output.empty())
@@ -162,6 +163,13 @@ int runTune(ArrayRef<const char *> arguments, DialectRegistry &registry) {
   if (!output.empty())
     if (llvm::Error failed = writeText(output, report->policy))
       return reportError(output, std::move(failed));
+  if (!page.empty()) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    report->printHTML(command.model->getName(), os);
+    if (llvm::Error failed = writeText(page, text))
+      return reportError(page, std::move(failed));
+  }
   return command.finish();
 }
 

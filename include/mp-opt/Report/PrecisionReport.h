@@ -18,6 +18,7 @@
 #ifndef MPOPT_REPORT_PRECISIONREPORT_H
 #define MPOPT_REPORT_PRECISIONREPORT_H
 
+#include "mp-opt/Dialect/MP/ErrorMarks.h"
 #include "mp-opt/Dialect/ONNX/ONNX.h"
 #include "mp-opt/Precision/Assignment/ByteCount.h"
 #include "mp-opt/Report/WorkSummary.h"
@@ -75,6 +76,8 @@ struct ReportNode {
   TrainingPhase phase = TrainingPhase::Forward;
   /// Absent if unknown.
   std::optional<uint64_t> multiplyAdds;
+  /// Absent if errors were not attributed, or nothing is rounded here.
+  std::optional<NodeErrorMark> error;
   /// Index into PrecisionReport::scopes.
   unsigned scope = 0;
   /// The control-flow node whose body holds it.
@@ -147,6 +150,8 @@ struct PrecisionReport {
   bool isMarked = false;
   ModelSize after;
   WorkSummary work;
+  /// Absent if errors were not attributed.
+  std::optional<ErrorTotals> errors;
   /// The cell or input that carries a state from step to step; empty if there
   /// is none.
   std::string recurrentState;

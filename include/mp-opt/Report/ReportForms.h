@@ -84,6 +84,10 @@ void printOverlay(const PrecisionReport &report, llvm::raw_ostream &os);
 llvm::Error printHTML(const PrecisionReport &report, const RunInfo &run,
                       llvm::StringRef profile, llvm::raw_ostream &os);
 
+/// The source of a page's content security policy that allows a script or style
+/// with this text.
+std::string getPolicyHash(llvm::StringRef text);
+
 /// Writes precision and reason into the nodes' metadata, under the keys
 /// `mp-opt.precision`, `mp-opt.reason` and, on casts, `mp-opt.inserted`.
 /// Metadata of an earlier run stays if the precision is still the same.

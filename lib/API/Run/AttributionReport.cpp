@@ -10,6 +10,7 @@
 #include "mp-opt/API/Model/TensorText.h"
 #include "mp-opt/API/Run/ReferenceComparison.h"
 #include "mp-opt/Dialect/MP/Attributes.h"
+#include "mp-opt/Dialect/MP/ErrorMarks.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Operators/OperatorTraits.h"
@@ -246,16 +247,23 @@ llvm::Error Attributor::evaluate(ModuleOp module) {
   if (!request.announces)
     return llvm::Error::success();
   announce(module);
-  report.markNodes();
+  report.mark(module, request.target);
   return llvm::Error::success();
 }
 
-void AttributionReport::markNodes() const {
+void AttributionReport::mark(ModuleOp module,
+                             std::optional<double> target) const {
   for (const NodeEffect &effect : nodes)
-    effect.op->setAttr(mark::nodeError,
-                       DenseF64ArrayAttr::get(effect.op->getContext(),
-                                              {effect.predicted, effect.share,
-                                               effect.measured.value_or(-1)}));
+    NodeErrorMark{effect.predicted, effect.share, effect.measured}.write(
+        effect.op);
+  ErrorTotals totals;
+  totals.areGradients = areGradients;
+  totals.predicted = predicted;
+  totals.measured = measured;
+  totals.batches = batches;
+  totals.target = target;
+  totals.doubts = doubts;
+  totals.write(module);
 }
 
 //===----------------------------------------------------------------------===//

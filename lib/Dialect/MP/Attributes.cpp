@@ -393,6 +393,7 @@ static constexpr Rule rules[] = {
     {mark::errorLimit, Place::Module, is<ErrorLimitAttr>, "#mp.error_limit"},
     {mark::predictedError, Place::Module, is<FloatAttr>, "a float"},
     {mark::nodeError, Place::Inside, is<DenseF64ArrayAttr>, "array<f64>"},
+    {mark::errorTotals, Place::Module, is<DictionaryAttr>, "a dictionary"},
     {mark::spot, Place::Inside, is<IntegerAttr>, "an integer"},
     {mark::kink, Place::Inside, is<IntegerAttr>, "an integer"},
     {mark::stopGradient, Place::Inside, is<UnitAttr>, "unit"},

@@ -57,8 +57,9 @@ struct AttributionReport {
   /// Prints totals, doubts and the nodes with the greatest shares.
   void print(llvm::raw_ostream &os, size_t limit) const;
   void printJSON(llvm::raw_ostream &os) const;
-  /// Marks the nodes (mp.node_error), for reports.
-  void markNodes() const;
+  /// Marks the nodes and the module (ErrorMarks.h), for reports. `target` is
+  /// the error to stay within, if there is one.
+  void mark(mlir::ModuleOp module, std::optional<double> target) const;
 };
 
 /// Reads the batches of a model or a training step.

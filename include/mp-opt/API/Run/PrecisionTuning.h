@@ -58,6 +58,8 @@ struct TuningReport {
 
   void print(llvm::raw_ostream &os) const;
   void printJSON(llvm::raw_ostream &os) const;
+  /// Prints a self-contained page with a plot; `input` is the model's name.
+  void printHTML(llvm::StringRef input, llvm::raw_ostream &os) const;
 };
 
 /// Searches the precision of a model. The model is left as it is in the middle

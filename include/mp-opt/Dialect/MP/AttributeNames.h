@@ -100,6 +100,8 @@ inline constexpr llvm::StringLiteral predictedError = "mp.predicted_error";
 /// root mean square error that they cause alone, their share of the squared
 /// error of the model, and the measured error, negative if it was not run.
 inline constexpr llvm::StringLiteral nodeError = "mp.node_error";
+/// On the module: the error of the whole conversion (dictionary; ErrorMarks.h).
+inline constexpr llvm::StringLiteral errorTotals = "mp.error_totals";
 /// On an Identity: the number (i64) of the place of a rounding
 /// (Attribution/RoundingSpots.h), and of a part of a pool's gradient.
 inline constexpr llvm::StringLiteral spot = "mp.spot";
