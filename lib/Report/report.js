@@ -14,7 +14,8 @@ const phases = data.phases ? Object.keys(data.phases) : [];
 // With a profile, boxes may be coloured by their time; with attributed errors,
 // by their share of the whole error.
 const hasTimes = data.kernels.length > 0;
-const errors = data.errors, hasErrors = errors && errors.nodes.length > 0;
+const errors = data.errors;
+const hasErrors = errors && errors.nodes.some(([, , part]) => part > 0);
 const colorings = [...(hasTimes ? ['time'] : []),
                    ...(hasErrors ? ['error'] : []), 'precision'];
 let coloring = colorings[0];

@@ -242,6 +242,23 @@ def test_everything_fp32(tmp_path):
         assert shown["switches"] == []
 
 
+@needs_node
+def test_errors_of_zero(tmp_path):
+    """Nodes whose roundings reach no output have no colours, only rows."""
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"], "dead"),
+             helper.make_node("Relu", ["h"], ["y"], "relu")]
+    weights = {"w": -np.full((16, 16), 1 / 3, np.float32)}
+    model = tmp_path / "m.onnx"
+    onnx.save(make_model(nodes, {"x": [4, 16]}, {"y": [4, 16]}, weights), model)
+    np.savez(tmp_path / "d.npz", x=np.full((1, 4, 16), 1 / 7, np.float32))
+    run_mp_opt(model, "--mixed-bf16", "--attribute",
+               f"--calibrate={tmp_path / 'd.npz'}",
+               f"--report={tmp_path / 'r.html'}")
+    shown = open_page(tmp_path / "r.html")
+    assert shown["tabs"]["errors"][1] == ["dead (MatMul-13)", "", "", "0", "0"]
+    assert shown["switches"] == []
+
+
 def test_what_is_not_finite(tmp_path):
     """The user's list lets fp16 overflow: JSON has null, texts say so."""
     rng = np.random.default_rng(0)
