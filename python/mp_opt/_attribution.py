@@ -41,7 +41,7 @@ class _Measured(_Text):
     def __init__(self, text: str, data: dict):
         super().__init__(text)
         self._data = data
-        for name in self._fields:
+        for name in {*self._fields, *data}:
             setattr(self, name, data.get(name))
 
     def __repr__(self) -> str:
@@ -64,7 +64,8 @@ class Attribution(_Measured):
     _fields = (
         "precision", "of", "batches", "nodes_total", "predicted",
         "predicted_first_order", "measured", "spread", "flips", "flip_error",
-        "curvature", "reliable", "doubts", "runs", "probes", "seconds",
+        "curvature", "reliable", "doubts", "excess", "excess_roundings", "runs",
+        "probes", "seconds",
     )  # fmt: skip
 
     def __init__(self, text: str, data: dict):

@@ -134,6 +134,8 @@ class Attribution(_Text):
     curvature: float | None
     reliable: bool
     doubts: list[str]
+    excess: float | None
+    excess_roundings: int
     nodes: list[NodeError]
     runs: int
     probes: int
