@@ -310,6 +310,9 @@ llvm::Error ErrorAttribution::probeKinks(ArrayRef<unsigned> active) {
 }
 
 llvm::Error ErrorAttribution::attribute(ArrayRef<unsigned> active) {
+  // Nothing may be 16 bit.
+  if (terms.empty())
+    return llvm::Error::success();
   if (llvm::Error failed = measureKinks(active))
     return failed;
   auto makeFirst = [&](const ErrorInputs &) { return makeProbes(0, 0, {}); };
