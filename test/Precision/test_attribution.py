@@ -258,8 +258,7 @@ def test_text(each):
 def test_gradients(make, precision):
     model = example(make)
     step = model.source.parent / "labels.npz"
-    # The first scale of dynamic scaling, 65536, is for a skipped step.
-    flags = ["--train", "--loss-scale=1024"][: 1 + (precision == "fp16")]
+    flags = ["--train"]
     feed = dict(model.feed)
     for name in model.outputs:
         flags.append(f"--loss=mse:{name}")
@@ -276,10 +275,15 @@ def test_gradients(make, precision):
         f"--data={step}", "--json", "--measure=5").stdout)
     assert found["of"] == "gradients"
     low, high = (0.5, 2) if make is mlp else (0.7, 1.4)
-    assert low < found["predicted"] / found["measured"] < high
+    # A few flips may happen or not: predictions leave them out.
+    is_sure = make is not mlp or found["flips"] >= 3
+    if is_sure:
+        assert low < found["predicted"] / found["measured"] < high
     if make is mlp:
-        assert found["flips"] >= 1 and found["flip_error"] > 0
-        assert found["predicted_first_order"] < found["predicted"]
+        assert found["flips"] > 0 and found["flip_error"] > 0
+        assert (found["predicted_first_order"] < found["predicted"]) == is_sure
+        assert is_sure or found["measured"] > 0.5 * found["predicted"]
+        assert precision == "fp16" or is_sure
 
 
 def test_masks_are_clamped():

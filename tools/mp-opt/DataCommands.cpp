@@ -154,7 +154,7 @@ int runTune(ArrayRef<const char *> arguments, DialectRegistry &registry) {
     report->printJSON(llvm::outs());
   else
     report->print(EscapingStream(llvm::outs()).get());
-  if (report->ownError > 0) {
+  if (report->ownError.error > 0) {
     command.fail(
         refuseTarget(*command.options.tuning.target, report->ownError));
     command.finish();

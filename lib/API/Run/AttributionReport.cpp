@@ -30,12 +30,12 @@ namespace mp {
 /// Targets below this may be less than the error of fp32 itself.
 static constexpr double smallTarget = 1e-4;
 
-llvm::Expected<double> measureOwnError(ModuleOp module, const DataSet &batch,
-                                       const AttributionOptions &options,
-                                       double target) {
+llvm::Expected<OwnError> measureOwnError(ModuleOp module, const DataSet &batch,
+                                         const AttributionOptions &options,
+                                         double target) {
   if (target >= smallTarget ||
       !findTraining(getMainGraph(module)).gradients.empty())
-    return 0;
+    return OwnError();
   auto load = [&] { return Model::copy(module, options.name); };
   ReferenceComparisonOptions comparing;
   comparing.compile = options.compile;
@@ -45,18 +45,19 @@ llvm::Expected<double> measureOwnError(ModuleOp module, const DataSet &batch,
   comparison.add({"the input", load, /*isReference=*/true});
   if (llvm::Error failed = comparison.run())
     return std::move(failed);
-  double own = 0;
+  OwnError own;
   for (const OutputDifference &output :
        comparison.getModels().front().differences)
-    own = std::max(own, output.numbers.getError());
+    if (double error = output.numbers.getError(); error > own.error)
+      own = {error, output.name};
   return own;
 }
 
-llvm::Error refuseTarget(double target, double ownError) {
+llvm::Error refuseTarget(double target, const OwnError &own) {
   return llvm::createStringError(
       "the target error of " + formatPercent(target) +
-      " cannot be met: in fp32, outputs are off by " + formatPercent(ownError) +
-      " from float64");
+      " cannot be met: in fp32, output '" + own.output + "' is off by " +
+      formatPercent(own.error) + " from float64");
 }
 
 llvm::Error Attributor::search(ModuleOp module,
@@ -81,7 +82,7 @@ llvm::Error Attributor::prepare(ModuleOp module,
                                *request.target);
     if (!own)
       return own.takeError();
-    missed = *own > *request.target;
+    missed = own->error > *request.target;
     if (missed)
       return refuseTarget(*request.target, *own);
   }

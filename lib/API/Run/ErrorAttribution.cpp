@@ -309,10 +309,23 @@ llvm::Error ErrorAttribution::probeKinks(ArrayRef<unsigned> active) {
   return llvm::Error::success();
 }
 
+llvm::Error ErrorAttribution::settleLossScale(ArrayRef<unsigned> active) {
+  while (areGradients()) {
+    auto error = measure(active);
+    if (!error)
+      return error.takeError();
+    if (std::isfinite(*error) || !model->halveLossScale())
+      break;
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error ErrorAttribution::attribute(ArrayRef<unsigned> active) {
   // Nothing may be 16 bit.
   if (terms.empty())
     return llvm::Error::success();
+  if (llvm::Error failed = settleLossScale(active))
+    return failed;
   if (llvm::Error failed = measureKinks(active))
     return failed;
   auto makeFirst = [&](const ErrorInputs &) { return makeProbes(0, 0, {}); };

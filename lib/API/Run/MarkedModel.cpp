@@ -9,6 +9,7 @@
 
 #include "Stopwatch.h"
 #include "mp-opt/Autodiff/Autodiff.h"
+#include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Training/Distribution.h"
 
 #include "Autodiff/Passes.h"
@@ -18,12 +19,17 @@
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
+using namespace mp::onnxir;
 
 namespace mp {
 
 /// Makes the copy with markers and writes it in operators that have
 /// derivatives.
 llvm::Error MarkedModel::prepare(ModuleOp module) {
+  module.walk([&](ScaleLossOp op) {
+    if (isa<BlockArgument>(op.getScale()))
+      lossScaleName = getValueName(op.getScale()).str();
+  });
   spots = RoundingSpots::find(module);
   OwningOpRef<ModuleOp> copy = spots.mark(module);
   marked = Model::copy(*copy, options.name);
@@ -75,7 +81,9 @@ llvm::Error MarkedModel::bind(Session &session, size_t batch,
   DataSet data = batches[batch];
   llvm::append_range(data.inputs, others);
   for (auto [input, value] :
-       llvm::zip(session.getInputs(), session.getProgram().getInputs()))
+       llvm::zip(session.getInputs(), session.getProgram().getInputs())) {
+    if (value.name == lossScaleName && lossScale.getData())
+      input = lossScale;
     for (const NamedTensor &given : data.inputs)
       if (given.name == value.name) {
         if (given.tensor.getSizes() != input.getSizes())
@@ -87,6 +95,7 @@ llvm::Error MarkedModel::bind(Session &session, size_t batch,
               " in the first one: expected batches of one size");
         input = given.tensor;
       }
+  }
   // Random numbers are the same in all runs of a batch.
   session.getProgram().setCallNumber(int64_t(batch));
   return llvm::Error::success();
@@ -175,6 +184,27 @@ MarkedModel::probe(size_t batch, ArrayRef<NamedTensor> probes) {
   for (const NamedTensor &result : *results)
     found.push_back(result.tensor.toDoubles());
   return found;
+}
+
+bool MarkedModel::halveLossScale() {
+  for (auto [number, input] :
+       llvm::enumerate(rounding->getProgram().getInputs())) {
+    if (lossScaleName.empty() || input.name != lossScaleName)
+      continue;
+    Tensor old = lossScale.getData()
+                     ? lossScale
+                     : rounding->getProgram().getDefault(unsigned(number));
+    auto next = Tensor::create(ElementKind::Float, old.getSizes());
+    if (!next || old.getKind() != ElementKind::Float ||
+        old.getNumElements() != 1 || !(old.get<float>().front() > 1)) {
+      llvm::consumeError(next.takeError());
+      return false;
+    }
+    next->get<float>().front() = old.get<float>().front() / 2;
+    lossScale = std::move(*next);
+    return true;
+  }
+  return false;
 }
 
 llvm::Error MarkedModel::measureTime() {

@@ -48,6 +48,10 @@ public:
   llvm::Expected<std::vector<std::vector<double>>>
   probe(size_t batch, llvm::ArrayRef<NamedTensor> probes);
 
+  /// Halves the loss scale of a step in fp16, which begins with that of the
+  /// model. False if it has none, or if it is one already.
+  bool halveLossScale();
+
   /// Adds the time of a run per batch of the model as it is to the figures.
   llvm::Error measureTime();
 
@@ -73,6 +77,9 @@ private:
   RoundingInputs roundingInputs;
   ErrorInputs errorInputs;
   std::optional<Session> rounding, adjoint;
+  /// The input with the loss scale; empty without one, and its present value.
+  std::string lossScaleName;
+  Tensor lossScale;
   ErrorAttribution::Figures figures;
 };
 

@@ -133,7 +133,8 @@ llvm::Error Tuner::run(ModuleOp module) {
                                *options.target);
     if (!own)
       return own.takeError();
-    report.ownError = *own > *options.target ? *own : 0;
+    if (own->error > *options.target)
+      report.ownError = std::move(*own);
   }
   auto errors = ErrorAttribution::create(
       module, getElementKind(low), std::move(*batches), options.attribution);
@@ -197,7 +198,8 @@ void TuningReport::print(raw_ostream &os) const {
      << "error " << llvm::format("%.3g", found->best.measured.value_or(0))
      << ", " << llvm::format("%.1f %%", getPercent(found->best.bytes, f32Bytes))
      << " of fp32's bytes, " << lowNodes << " of " << nodesTotal << " nodes in "
-     << precision << ", " << found->runs << " runs\n";
+     << precision << ", " << found->runs
+     << (found->runs == 1 ? " run\n" : " runs\n");
   for (const Baseline &other : baselines)
     os << "  " << other.name << ": error " << llvm::format("%.3g", other.error)
        << ", " << llvm::format("%.1f %%", getPercent(other.bytes, f32Bytes))
@@ -223,9 +225,9 @@ void TuningReport::printJSON(raw_ostream &os) const {
     });
     if (found) {
       json.attribute("target", found->target);
-      json.attribute("met", ownError == 0);
-      if (ownError > 0)
-        json.attribute("error_of_fp32", ownError);
+      json.attribute("met", ownError.error == 0);
+      if (ownError.error > 0)
+        json.attribute("error_of_fp32", ownError.error);
       json.attribute("error", found->best.measured.value_or(0));
       json.attribute("predicted", found->best.predicted);
       json.attribute("bytes", found->best.bytes);

@@ -118,14 +118,20 @@ private:
   bool missed = false;
 };
 
-/// The error of the model in fp32 against float64 on a batch, if a target is so
-/// small that this may exceed it; otherwise, and for training steps, 0.
-llvm::Expected<double> measureOwnError(mlir::ModuleOp module,
-                                       const DataSet &batch,
-                                       const AttributionOptions &options,
-                                       double target);
+/// The error of a model in fp32 against float64, and the output that has it.
+struct OwnError {
+  double error = 0;
+  std::string output;
+};
+
+/// Measures the error on a batch, if a target is so small that it may exceed
+/// it; otherwise, and for training steps, it is 0.
+llvm::Expected<OwnError> measureOwnError(mlir::ModuleOp module,
+                                         const DataSet &batch,
+                                         const AttributionOptions &options,
+                                         double target);
 /// The error for a target that fp32 misses.
-llvm::Error refuseTarget(double target, double ownError);
+llvm::Error refuseTarget(double target, const OwnError &own);
 
 /// Prints a number; JSON has no infinity, which becomes null.
 void printNumber(llvm::json::OStream &json, llvm::StringRef name, double value);

@@ -53,7 +53,8 @@ public:
          AttributionOptions options);
 
   /// Compiles the second program and computes the terms. Effects of kinks
-  /// refer to the errors that these spots cause together.
+  /// refer to the errors that these spots cause together. A loss scale with
+  /// which these spots overflow is halved first, as a scaler would do it.
   llvm::Error attribute(llvm::ArrayRef<unsigned> active);
 
   ~ErrorAttribution();
@@ -124,6 +125,7 @@ private:
                          const Reference &reference) const;
 
   Term sum(llvm::ArrayRef<unsigned> some) const;
+  llvm::Error settleLossScale(llvm::ArrayRef<unsigned> active);
   llvm::Error measureKinks(llvm::ArrayRef<unsigned> active);
   llvm::Expected<Tensors> makeProbes(size_t batch, uint64_t seed,
                                      llvm::ArrayRef<double> kinkWeights) const;

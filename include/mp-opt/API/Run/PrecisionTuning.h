@@ -49,7 +49,7 @@ struct TuningReport {
   std::optional<FoundPrecision> found;
   /// The error of fp32 itself, if it exceeds the target, which cannot be met
   /// then.
-  double ownError = 0;
+  OwnError ownError;
   size_t lowNodes = 0;
   std::vector<Baseline> baselines;
   ErrorAttribution::Figures figures;
