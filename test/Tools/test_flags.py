@@ -193,7 +193,7 @@ def list_documented():
              *sorted(ROOT.glob("examples/**/*.md"))]
     for path in paths:
         for line in path.read_text(encoding="utf-8").splitlines():
-            # What is in quotes is the command of a check, and not ours.
+            # Commands of checks, in quotes, have flags of their own.
             line = re.sub("='[^']*'", "=X", line.replace("`", " "))
             words = line.removeprefix("    build/bin/").split()
             for command in (" ".join(words[:2]), " ".join(words[:1])):
