@@ -142,7 +142,7 @@ int runTune(ArrayRef<const char *> arguments, DialectRegistry &registry) {
   DataCommand command("mp-opt tune", help::tune, ErrorCommand::Tune);
   std::string output, page;
   command.flags.add("o", output, "policy of the result", "FILE");
-  command.flags.add("report", page, "page with a plot", "FILE.html");
+  command.flags.add("report", page, "page with a plot", "FILE");
   if (std::optional<int> code = command.parse(arguments, registry))
     return *code;
   if (!command.options.tuning.target && !output.empty())

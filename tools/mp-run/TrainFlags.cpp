@@ -51,22 +51,19 @@ and writes the trained parameters and other states to -o and to checkpoints.
   --init=FILE           states to start with, or a folder of checkpoints
   -o FILE               states at the end: .safetensors, .npz; .onnx (--into)
   --into=MODEL          -o gets this model with the trained parameters
-  --recalibrate-at=N    after step N, measure the ranges of values on the next
-                        batches; --ranges=FILE gets them, for mp-opt --ranges
+  --recalibrate-at=N    measure ranges after step N; --ranges=FILE gets them
   --average             -o gets the averages that a step of mp-opt --average has
   --log=FILE, --json    a line of JSON for each step; the result as JSON
-  --progress=FORM       bar (on a terminal), lines, none or auto; --quiet: print
-                        only warnings during the run
-  --timeout=S           mpiexec -n N mp-run train: end if a rank does not answer
-                        for S seconds (600)
+  --progress=FORM       bar (on a terminal), lines, none or auto; --quiet: only
+                        warnings during the run; --mlir-timing at its end
+  --timeout=S           with mpiexec: end if a rank is silent for so long (600)
   --wire=fp32|bf16      type in which gradients are sent; --ranks=1: train alone
   --shard=optimizer     each rank keeps a part of the optimizer's states
   --collectives=NAME    GPUs reduce by nccl, or by mpi through the host (auto)
 
-  --dim=NAME=SIZE,... --threads=N --device=NAME --fp32-products=tf32
-  --kernels=FORM --excess-precision --mixed-bf16 --mixed-fp16 --schemas=FILE
-  --model-check=strict --external-data-root=DIR --cache=WHERE --mlir-timing
-                        as for mp-run run
+As for mp-run run: --dim=NAME=SIZE,... --threads=N --device=NAME --kernels=FORM
+  --fp32-products=tf32 --excess-precision --mixed-bf16 --mixed-fp16
+  --schemas=FILE --model-check=strict --external-data-root=DIR --cache=WHERE
 
 Ctrl-C, SIGTERM or SIGHUP ends the run after its step, with -o and a checkpoint
 (in $TMPDIR if need be). A run that diverges or changes no parameter has no -o.

@@ -108,13 +108,12 @@ llvm::Error printPolicy(
 // Passes
 //===----------------------------------------------------------------------===//
 
-/// Adds a pass that calls a function, if there is one. The function may compile
-/// copies of the module.
+/// Adds a pass that calls a function, if there is one.
 static void addCall(OpPassManager &pm, StringRef name,
-                    std::function<llvm::Error(ModuleOp)> function) {
+                    std::function<llvm::Error(ModuleOp)> function,
+                    bool compiles) {
   if (function)
-    pm.addPass(std::make_unique<CallPass>(name, std::move(function),
-                                          /*compiles=*/true));
+    pm.addPass(std::make_unique<CallPass>(name, std::move(function), compiles));
 }
 
 static void buildMixedPrecision(OpPassManager &pm,
@@ -127,13 +126,14 @@ static void buildMixedPrecision(OpPassManager &pm,
   options.keepMarks = bool(addReports);
   options.lossScale = conversion.lossScale;
   auto observe = [&](OpPassManager &inner) {
-    addCall(inner, "ObserveRanges", conversion.ranges.observe);
+    addCall(inner, "ObserveRanges", conversion.ranges.observe,
+            conversion.ranges.compiles);
   };
   auto before = [&](OpPassManager &inner) {
-    addCall(inner, "BeforeAssign", conversion.beforeAssign);
+    addCall(inner, "BeforeAssign", conversion.beforeAssign, /*compiles=*/true);
   };
   auto after = [&](OpPassManager &inner) {
-    addCall(inner, "AfterAssign", conversion.afterAssign);
+    addCall(inner, "AfterAssign", conversion.afterAssign, /*compiles=*/true);
   };
   MixedPrecisionHooks hooks;
   hooks.observe = observe;
@@ -157,10 +157,13 @@ static void buildConversion(OpPassManager &pm, const ConversionOptions &options,
                             Reports *reports) {
   bool isReported = reports && reports->isWanted();
   if (options.mixed && options.ranges.start)
-    addCall(pm, "StartRanges", [start = options.ranges.start](ModuleOp module) {
-      start(module);
-      return llvm::Error::success();
-    });
+    addCall(
+        pm, "StartRanges",
+        [start = options.ranges.start](ModuleOp module) {
+          start(module);
+          return llvm::Error::success();
+        },
+        /*compiles=*/false);
   if (options.training) {
     buildTrainingPipeline(pm, *options.training);
     if (reports)

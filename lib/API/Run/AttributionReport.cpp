@@ -96,10 +96,18 @@ llvm::Error Attributor::prepare(ModuleOp module,
 }
 
 void Attributor::addTo(ConversionOptions &conversion) {
-  conversion.beforeAssign = [this, &conversion](ModuleOp module) {
-    return prepare(module, *conversion.mixed);
+  // Programs must not outlive a conversion that fails.
+  auto check = [this](llvm::Error failed) {
+    if (failed)
+      release();
+    return failed;
   };
-  conversion.afterAssign = [this](ModuleOp module) { return evaluate(module); };
+  conversion.beforeAssign = [this, check, &conversion](ModuleOp module) {
+    return check(prepare(module, *conversion.mixed));
+  };
+  conversion.afterAssign = [this, check](ModuleOp module) {
+    return check(evaluate(module));
+  };
 }
 
 /// Prints the result as a note.

@@ -252,6 +252,7 @@ RangeObserver makeRangeObserver(const CalibrationOptions &options) {
   auto source = std::make_shared<RangeSource>(options);
   return {[source](ModuleOp module) { source->start(module); },
           [source](ModuleOp module) { return source->observe(module); },
+          /*compiles=*/!options.data.empty(),
           [source] { return source->finish(); }};
 }
 

@@ -146,12 +146,11 @@ struct Bracket {
 };
 } // namespace
 
-llvm::Expected<FoundPrecision> ErrorSearch::find(double target,
-                                                 unsigned maxRuns) {
+llvm::Expected<FoundPrecision> ErrorSearch::searchByCuts(double target,
+                                                         unsigned maxRuns) {
   FoundPrecision found;
   found.target = target;
   found.best = f32;
-  Stopwatch watch(found.seconds);
   std::map<std::vector<unsigned>, double> known = {{{}, 0}};
   Bracket bracket;
   double asked = target;
@@ -225,12 +224,11 @@ ErrorSearch::assignNodes(ArrayRef<Operation *> low) {
   return assigned;
 }
 
-llvm::Expected<FoundPrecision> ErrorSearch::bisect(double target) {
+llvm::Expected<FoundPrecision> ErrorSearch::searchByHalves(double target) {
   FoundPrecision found;
   found.target = target;
   found.best = f32;
   found.best.measured = 0;
-  Stopwatch watch(found.seconds);
   std::vector<ArrayRef<Operation *>> stack = {all.low};
   while (!stack.empty()) {
     ArrayRef<Operation *> segment = stack.back();
@@ -253,10 +251,9 @@ llvm::Expected<FoundPrecision> ErrorSearch::bisect(double target) {
   return found;
 }
 
-llvm::Expected<FoundPrecision> ErrorSearch::takeByList(double target) {
+llvm::Expected<FoundPrecision> ErrorSearch::searchByList(double target) {
   FoundPrecision found;
   found.target = target;
-  Stopwatch watch(found.seconds);
   std::vector<std::pair<double, Operation *>> list;
   for (Operation *node : all.low) {
     auto alone = assignNodes(node);
@@ -290,6 +287,36 @@ llvm::Expected<FoundPrecision> ErrorSearch::takeByList(double target) {
     }
   }
   return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Times
+//===----------------------------------------------------------------------===//
+
+/// Adds the seconds of a search to its result.
+static llvm::Expected<FoundPrecision>
+time(llvm::function_ref<llvm::Expected<FoundPrecision>()> search) {
+  double seconds = 0;
+  auto found = [&] {
+    Stopwatch watch(seconds);
+    return search();
+  }();
+  if (found)
+    found->seconds = seconds;
+  return found;
+}
+
+llvm::Expected<FoundPrecision> ErrorSearch::find(double target,
+                                                 unsigned maxRuns) {
+  return time([&] { return searchByCuts(target, maxRuns); });
+}
+
+llvm::Expected<FoundPrecision> ErrorSearch::bisect(double target) {
+  return time([&] { return searchByHalves(target); });
+}
+
+llvm::Expected<FoundPrecision> ErrorSearch::takeByList(double target) {
+  return time([&] { return searchByList(target); });
 }
 
 } // namespace mp

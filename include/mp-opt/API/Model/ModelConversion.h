@@ -37,6 +37,8 @@ struct RangeObserver {
   /// Called before precision is decided, with the marks of all analyses; marks
   /// values (Precision/Data/RangeMarks.h).
   std::function<llvm::Error(mlir::ModuleOp)> observe;
+  /// True if `observe` compiles copies of the model.
+  bool compiles = false;
   /// Called once the result has been written: writes the file of ranges.
   std::function<llvm::Error()> finish;
 };

@@ -73,6 +73,9 @@ public:
   llvm::Expected<FoundPrecision> takeByList(double target);
 
 private:
+  llvm::Expected<FoundPrecision> searchByCuts(double target, unsigned maxRuns);
+  llvm::Expected<FoundPrecision> searchByHalves(double target);
+  llvm::Expected<FoundPrecision> searchByList(double target);
   void annotate(bool isKnown);
   void setLimit(double limit);
   llvm::Expected<AssignedPrecision>
