@@ -210,7 +210,7 @@ ErrorAttribution::makeProbes(size_t batch, uint64_t seed,
       areGradients() ? 1 : llvm::count_if(reference.norms, [](double norm) {
         return norm > 0;
       });
-  Signs signs(model->getOptions().seed * 1000003 + seed);
+  Signs signs(seed);
   std::vector<NamedTensor> probes;
   auto add = [&](StringRef name, ArrayRef<int64_t> sizes,
                  double weight) -> llvm::Error {

@@ -124,9 +124,9 @@ llvm::Error ErrorSearch::start() {
 // The search
 //===----------------------------------------------------------------------===//
 
+namespace {
 /// The next limit for the predicted error, which is bracketed once there are
 /// results on both sides.
-namespace {
 struct Bracket {
   std::optional<double> low, high;
 
@@ -224,6 +224,17 @@ ErrorSearch::assignNodes(ArrayRef<Operation *> low) {
   return assigned;
 }
 
+llvm::Expected<AssignedPrecision>
+ErrorSearch::measureNodes(ArrayRef<Operation *> low, unsigned &runs) {
+  auto assigned = assignNodes(low);
+  if (!assigned)
+    return assigned;
+  ++runs;
+  if (llvm::Error failed = measure(*assigned))
+    return std::move(failed);
+  return assigned;
+}
+
 llvm::Expected<FoundPrecision> ErrorSearch::searchByHalves(double target) {
   FoundPrecision found;
   found.target = target;
@@ -235,12 +246,9 @@ llvm::Expected<FoundPrecision> ErrorSearch::searchByHalves(double target) {
     stack.pop_back();
     std::vector<Operation *> tried = found.best.low;
     llvm::append_range(tried, segment);
-    auto assigned = assignNodes(tried);
+    auto assigned = measureNodes(tried, found.runs);
     if (!assigned)
       return assigned.takeError();
-    ++found.runs;
-    if (llvm::Error failed = measure(*assigned))
-      return std::move(failed);
     if (*assigned->measured <= target) {
       found.best = std::move(*assigned);
     } else if (segment.size() > 1) {
@@ -256,12 +264,9 @@ llvm::Expected<FoundPrecision> ErrorSearch::searchByList(double target) {
   found.target = target;
   std::vector<std::pair<double, Operation *>> list;
   for (Operation *node : all.low) {
-    auto alone = assignNodes(node);
+    auto alone = measureNodes(node, found.runs);
     if (!alone)
       return alone.takeError();
-    ++found.runs;
-    if (llvm::Error failed = measure(*alone))
-      return std::move(failed);
     list.emplace_back(*alone->measured, node);
   }
   llvm::stable_sort(list, llvm::less_first());
@@ -273,12 +278,9 @@ llvm::Expected<FoundPrecision> ErrorSearch::searchByList(double target) {
     std::vector<Operation *> tried;
     for (auto [error, node] : ArrayRef(list).take_front(middle))
       tried.push_back(node);
-    auto assigned = assignNodes(tried);
+    auto assigned = measureNodes(tried, found.runs);
     if (!assigned)
       return assigned.takeError();
-    ++found.runs;
-    if (llvm::Error failed = measure(*assigned))
-      return std::move(failed);
     if (*assigned->measured <= target) {
       low = middle;
       found.best = std::move(*assigned);

@@ -8,6 +8,7 @@
 #include "mp-opt/API/Run/FiniteChecks.h"
 
 #include "mp-opt/API/Model/DataRules.h"
+#include "mp-opt/API/Run/Session.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Graph/NodeBuilder.h"
 #include "mp-opt/Training/Distribution.h"
@@ -79,18 +80,11 @@ FiniteChecks::create(std::unique_ptr<Model> model, ArrayRef<NamedTensor> inputs,
 
 llvm::Expected<std::vector<unsigned>>
 FiniteChecks::run(ArrayRef<NamedTensor> inputs, int64_t number) {
-  llvm::StringMap<Tensor> byName;
-  for (const auto &[name, tensor] : inputs)
-    byName[name] = tensor;
-  std::vector<Tensor> given;
-  for (const ProgramValue &input : program->getInputs())
-    given.push_back(byName.lookup(input.name));
-  program->setCallNumber(number);
-  SmallVector<Tensor> outputs;
-  if (llvm::Error failed = program->run(given, outputs))
-    return failed;
+  auto outputs = runByName(*program, inputs, number);
+  if (!outputs)
+    return outputs.takeError();
   std::vector<unsigned> found;
-  for (auto [place, output] : llvm::enumerate(outputs))
+  for (auto [place, output] : llvm::enumerate(*outputs))
     if (output.toDoubles().front() != 0)
       found.push_back(unsigned(place));
   return found;

@@ -12,6 +12,8 @@
 
 #include "mp-opt/API/Run/RangeStatistics.h"
 
+#include "mp-opt/API/Run/Session.h"
+
 #include "mp-opt/Dialect/MP/Attributes.h"
 #include "mp-opt/Dialect/MP/MP.h"
 #include "mp-opt/Dialect/ONNX/GraphEditor.h"
@@ -310,17 +312,10 @@ llvm::Error RangeStatistics::run(ArrayRef<NamedTensor> inputs, int64_t number,
                                  ObservedRanges &ranges) {
   if (!program)
     return llvm::Error::success();
-  llvm::StringMap<Tensor> byName;
-  for (const auto &[name, tensor] : inputs)
-    byName[name] = tensor;
-  std::vector<Tensor> given;
-  for (const ProgramValue &input : program->getInputs())
-    given.push_back(byName.lookup(input.name));
-  program->setCallNumber(number);
-  SmallVector<Tensor> outputs;
-  if (llvm::Error failed = program->run(given, outputs))
-    return failed;
-  ArrayRef<float> numbers = outputs.front().get<float>();
+  auto outputs = runByName(*program, inputs, number);
+  if (!outputs)
+    return outputs.takeError();
+  ArrayRef<float> numbers = outputs->front().get<float>();
   auto isNaN = [&](const Entry &entry) {
     return std::isnan(double(numbers[entry.energy]));
   };

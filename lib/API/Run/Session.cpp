@@ -18,6 +18,21 @@ void addSizes(ArrayRef<ModelValue> inputs, ArrayRef<Tensor> data,
       options.inputSizes[input.name] = llvm::to_vector(tensor.getSizes());
 }
 
+Expected<SmallVector<Tensor>>
+runByName(Program &program, ArrayRef<NamedTensor> inputs, int64_t number) {
+  StringMap<Tensor> byName;
+  for (const auto &[name, tensor] : inputs)
+    byName[name] = tensor;
+  std::vector<Tensor> given;
+  for (const ProgramValue &input : program.getInputs())
+    given.push_back(byName.lookup(input.name));
+  program.setCallNumber(number);
+  SmallVector<Tensor> outputs;
+  if (Error failed = program.run(given, outputs))
+    return failed;
+  return outputs;
+}
+
 Expected<Session> Session::create(std::unique_ptr<Model> model,
                                   const DataSet &data,
                                   const SessionOptions &options) {

@@ -72,11 +72,20 @@ private:
     return variable >= 0 && !graph.isConstant(variable) &&
            variables[variable].state == Variable::Low;
   }
+  /// The bytes of values, and the error of their roundings.
+  struct Total {
+    int64_t bytes = 0;
+    ErrorPart part;
+  };
+
+  void addPart(unsigned number, ErrorPart &sum) const;
   ErrorPart getPart() const;
+  Total getTotalAt(unsigned index) const;
   double predict() const { return combine(getPart()); }
   double combine(const ErrorPart &part) const {
-    return std::sqrt(part.error +
-                     graph.getOptions().kinkError * std::sqrt(part.share));
+    double share = std::max(part.share, 0.0);
+    return std::sqrt(std::max(part.error, 0.0) +
+                     graph.getOptions().kinkError * std::sqrt(share));
   }
 
   States getStates() const;
@@ -151,18 +160,35 @@ void ErrorCut::readErrors() {
   }
 }
 
+/// Adds the error of the roundings of one value.
+void ErrorCut::addPart(unsigned number, ErrorPart &sum) const {
+  if (isLow(graph.getValues()[number].producer))
+    return sum.add(errors[number].result);
+  for (const OperandError &operand : errors[number].operands)
+    if (isLow(operand.consumer))
+      sum.add(operand.part);
+}
+
 ErrorPart ErrorCut::getPart() const {
   ErrorPart sum;
-  for (auto [value, entry] : llvm::zip(graph.getValues(), errors)) {
-    if (isLow(value.producer)) {
-      sum.add(entry.result);
-      continue;
-    }
-    for (const OperandError &operand : entry.operands)
-      if (isLow(operand.consumer))
-        sum.add(operand.part);
-  }
+  for (unsigned number = 0; number < errors.size(); ++number)
+    addPart(number, sum);
   return sum;
+}
+
+/// The bytes and the error of the values that a variable reads and writes.
+ErrorCut::Total ErrorCut::getTotalAt(unsigned index) const {
+  Total total;
+  const Variable &variable = variables[index];
+  auto add = [&](unsigned number) {
+    total.bytes += graph.getCost(graph.getValues()[number]);
+    addPart(number, total.part);
+  };
+  llvm::for_each(variable.reads, add);
+  for (unsigned number : variable.writes)
+    if (!llvm::is_contained(graph.getValues()[number].consumers, int(index)))
+      add(number);
+  return total;
 }
 
 //===----------------------------------------------------------------------===//
@@ -256,14 +282,20 @@ void ErrorCut::fill(const States &more) {
     candidates.emplace_back(combine(getOwnPart(variable)) / bytes, variable);
   }
   llvm::sort(candidates);
-  int64_t cost = graph.getCost();
+  // A variable changes only what it reads and writes. Sums of differences are
+  // off by some last digits.
+  ErrorPart part = getPart();
+  double most = limit * (1 - 1e-9);
   for (auto [ratio, variable] : candidates) {
     if (!mayBeLow(variable))
       continue;
+    Total before = getTotalAt(variable);
     variables[variable].state = Variable::Low;
-    int64_t changed = graph.getCost();
-    if (changed <= cost && predict() <= limit)
-      cost = changed;
+    Total after = getTotalAt(variable);
+    ErrorPart next = {part.error + after.part.error - before.part.error,
+                      part.share + after.part.share - before.part.share};
+    if (after.bytes <= before.bytes && combine(next) <= most)
+      part = next;
     else
       variables[variable].state = Variable::F32;
   }

@@ -33,7 +33,6 @@ struct AttributionOptions {
   std::string name;
   /// The number of random probes, over all batches; at least one per batch.
   unsigned probes = 2;
-  uint64_t seed = 0;
   /// The name of the one output, a scalar, whose error counts; empty for all
   /// outputs, or the gradients.
   std::string metric = {};

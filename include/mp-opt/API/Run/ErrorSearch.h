@@ -80,6 +80,9 @@ private:
   void setLimit(double limit);
   llvm::Expected<AssignedPrecision>
   assignNodes(llvm::ArrayRef<mlir::Operation *> low);
+  /// The same with its error, in one more run.
+  llvm::Expected<AssignedPrecision>
+  measureNodes(llvm::ArrayRef<mlir::Operation *> low, unsigned &runs);
   llvm::Expected<AssignedPrecision> runAssign(mlir::ModuleOp on);
 
   mlir::ModuleOp module;

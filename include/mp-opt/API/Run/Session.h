@@ -16,6 +16,11 @@ namespace mp {
 void addSizes(llvm::ArrayRef<ModelValue> inputs, llvm::ArrayRef<Tensor> data,
               CompileOptions &options);
 
+/// Runs the call with this number on inputs by name; those that are not given
+/// take their defaults.
+llvm::Expected<llvm::SmallVector<Tensor>>
+runByName(Program &program, llvm::ArrayRef<NamedTensor> inputs, int64_t number);
+
 struct SessionOptions {
   CompileOptions compile;
   BindingOptions binding;
