@@ -111,7 +111,7 @@ static void visit(Archive &archive, StoredCode &code) {
   });
   archive.list(code.messages, [&](CompileMessage &message) {
     archive.number(message.op);
-    archive.number(message.isNote);
+    archive.number(message.isRemark);
     archive.text(message.text);
   });
   archive.list(code.objects, [&](StringRef &object) { archive.text(object); });

@@ -199,13 +199,13 @@ static std::string describeSettings(const CompileOptions &options) {
 
 namespace {
 
-/// Records the warnings and notes of a compilation, and passes them on to other
-/// handlers.
+/// Records the warnings and remarks of a compilation, and passes them on to
+/// other handlers.
 class MessageRecorder {
 public:
   struct Message {
     Location location;
-    bool isNote;
+    bool isRemark;
     std::string text;
   };
 
@@ -214,10 +214,10 @@ public:
           if (progress)
             progress->clear();
           DiagnosticSeverity severity = diagnostic.getSeverity();
-          bool isNote = severity == DiagnosticSeverity::Note;
-          if (isNote || severity == DiagnosticSeverity::Warning)
+          bool isRemark = severity == DiagnosticSeverity::Remark;
+          if (isRemark || severity == DiagnosticSeverity::Warning)
             messages.push_back(
-                {diagnostic.getLocation(), isNote, diagnostic.str()});
+                {diagnostic.getLocation(), isRemark, diagnostic.str()});
           return failure();
         }) {}
 
@@ -262,9 +262,10 @@ std::unique_ptr<Program> KeptCode::load(const CompileOptions &options) {
   }
   // Repeat the messages of the first compilation.
   for (const CompileMessage &message : messages)
-    module.getContext()->getDiagEngine().emit(
-        content.getLocation(message.op),
-        message.isNote ? DiagnosticSeverity::Note : DiagnosticSeverity::Warning)
+    module.getContext()->getDiagEngine().emit(content.getLocation(message.op),
+                                              message.isRemark
+                                                  ? DiagnosticSeverity::Remark
+                                                  : DiagnosticSeverity::Warning)
         << message.text;
   (*program)->getFigures().isFromCache = true;
   return std::move(*program);
@@ -273,7 +274,7 @@ std::unique_ptr<Program> KeptCode::load(const CompileOptions &options) {
 void KeptCode::store(ProgramCode &code, const MessageRecorder &messages) {
   for (const MessageRecorder::Message &message : messages.get())
     code.messages.push_back({content.getNumber(message.location).value_or(0),
-                             message.isNote, message.text});
+                             message.isRemark, message.text});
   cache.store(key, code, module, content);
 }
 

@@ -122,7 +122,7 @@ def check(result, allowed=(), notes=False):
         raise _CLASSES.get(status, Error)(to_python(text), status, told)
     for diagnostic in told:
         severity = diagnostic.severity
-        if severity == "warning" or (notes and severity == "note"):
+        if severity == "warning" or (notes and severity in ("note", "remark")):
             warnings.warn(
                 str(diagnostic).replace(f"{severity}: ", "", 1),
                 ModelWarning,

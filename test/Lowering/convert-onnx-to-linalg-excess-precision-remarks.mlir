@@ -4,7 +4,7 @@
 
 // Each node whose rounding is dropped has a remark; a transpose rounds nothing.
 module attributes {onnx.opset_import = [["", 17]]} {
-  // expected-note@below {{excess precision: 1 rounding is dropped: 'p' of node 'mm' (MatMul-13) to bf16}}
+  // expected-remark@below {{excess precision: 1 rounding is dropped: 'p' of node 'mm' (MatMul-13) to bf16}}
   onnx.graph {
   ^bb0(%x: tensor<4x8xbf16>, %w: tensor<8x5xbf16>):
     // expected-remark@below {{[Passed] excess-precision | Category:mp-precision | From=bf16, Node="node 'mm' (MatMul-13)", To=f32, Value=p}}

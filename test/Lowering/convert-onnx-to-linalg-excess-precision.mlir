@@ -1,16 +1,16 @@
 // RUN: mp-opt %s --convert-onnx-to-linalg=excess-precision --split-input-file \
-// RUN:   -o %t 2>&1 | FileCheck %s --check-prefix=NOTE
+// RUN:   -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: FileCheck %s < %t
 // RUN: mp-opt %s --convert-onnx-to-linalg --split-input-file 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=DEFAULT
 
-// Without the option, no product has an fp32 result, and nothing is noted.
+// Without the option, no product has an fp32 result, and there is no remark.
 // DEFAULT-NOT: excess precision
 // DEFAULT-NOT: outs({{.*}} : tensor<4x5xf32>)
 // DEFAULT: kernel.contract {{.*}}bf16
 
 // The product of 16-bit operands is stored in fp32, and the cast is gone.
-// NOTE: note: excess precision: 1 rounding is dropped: 'logits16' of node 'fc' (MatMul-13) to bf16
+// REMARK: remark: excess precision: 1 rounding is dropped: 'logits16' of node 'fc' (MatMul-13) to bf16
 // CHECK-LABEL: module @drop_before_cast
 // CHECK: %[[SUM:.*]] = kernel.contract
 // CHECK-SAME: tensor<4x8xbf16>
@@ -31,7 +31,7 @@ module @drop_before_cast attributes {onnx.opset_import = [["", 17]]} {
 // -----
 
 // Movement passes on the sum; a bias and a scale are added to it unrounded.
-// NOTE: note: excess precision: 3 roundings are dropped: 'p' of node 'mm' (MatMul-13) to fp16, 'b' of node 'bias' (Add-14) to fp16, 's' of node 'scale' (Mul-14) to fp16
+// REMARK: remark: excess precision: 3 roundings are dropped: 'p' of node 'mm' (MatMul-13) to fp16, 'b' of node 'bias' (Add-14) to fp16, 's' of node 'scale' (Mul-14) to fp16
 // CHECK-LABEL: module @drop_through_movement_bias_and_scale
 // CHECK: kernel.contract
 // CHECK-NOT: arith.truncf
@@ -52,7 +52,7 @@ module @drop_through_movement_bias_and_scale attributes {onnx.opset_import = [["
 // -----
 
 // A 16-bit reader, here Tanh, needs the rounded value, which all readers get.
-// NOTE: note: excess precision: no rounding is dropped, since 16-bit nodes or outputs read the 16-bit product
+// REMARK: remark: excess precision: no rounding is dropped, since 16-bit nodes or outputs read the 16-bit product
 // CHECK-LABEL: module @keep_for_a_16_bit_reader
 // CHECK: kernel.contract
 // CHECK-SAME: tensor<4x5xbf16>
@@ -70,7 +70,7 @@ module @keep_for_a_16_bit_reader attributes {onnx.opset_import = [["", 17]]} {
 // -----
 
 // A 16-bit output keeps its bits, and so does what movement makes of it.
-// NOTE: note: excess precision: no rounding is dropped, since 16-bit nodes or outputs read the 16-bit product
+// REMARK: remark: excess precision: no rounding is dropped, since 16-bit nodes or outputs read the 16-bit product
 // CHECK-LABEL: module @keep_for_an_output
 // CHECK: return %{{.*}}, %{{.*}} : tensor<4x5xf32>, tensor<20xbf16>
 module @keep_for_an_output attributes {onnx.opset_import = [["", 17]]} {
@@ -88,7 +88,7 @@ module @keep_for_an_output attributes {onnx.opset_import = [["", 17]]} {
 
 // Movement of several operands needs all of them unrounded: one operand is an
 // input, so that the product in the other is rounded as well.
-// NOTE: note: excess precision: no rounding is dropped
+// REMARK: remark: excess precision: no rounding is dropped
 // CHECK-LABEL: module @keep_next_to_an_input
 module @keep_next_to_an_input attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
@@ -104,7 +104,7 @@ module @keep_next_to_an_input attributes {onnx.opset_import = [["", 17]]} {
 
 // Sums of 16-bit inputs are no products: they are rounded as before, without a
 // note.
-// NOTE-NOT: excess precision
+// REMARK-NOT: excess precision
 // CHECK-LABEL: module @keep_without_a_product
 // CHECK: arith.truncf
 module @keep_without_a_product attributes {onnx.opset_import = [["", 17]]} {

@@ -408,7 +408,7 @@ def test_a_note_and_an_explanation(wide):
     done = run_mp_opt(
         wide.source, "--mixed-bf16", f"--calibrate={wide.data}", "--attribute",
         "--summary=none", "-o", wide.made)
-    assert re.search(r"note: error of the outputs: predicted \S+ %, measured",
+    assert re.search(r"remark: error of the outputs: predicted \S+ %, measured",
                      done.stderr)
 
 

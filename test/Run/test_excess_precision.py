@@ -165,7 +165,7 @@ def test_users_see_what_was_dropped(head, tmp_path):
             "bf16"
         }
     done = mp_run("run", model, "--random", *flags, FLAG)
-    assert "note: excess precision: 2 roundings are dropped: " in done.stderr
+    assert "remark: excess precision: 2 roundings are dropped: " in done.stderr
     done = mp_run("bench", model, "--random", "--repeat=1", *flags, FLAG)
     assert "dropped roundings         2\n" in done.stdout
     assert "excess" not in mp_run("run", model, "--random", *flags).stderr

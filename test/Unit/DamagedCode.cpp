@@ -70,7 +70,7 @@ bool Kept::make() {
   code.device = DeviceKind::Emulated;
   code.plan = "a plan";
   code.flops = 48;
-  code.messages.push_back({0, /*isNote=*/false, "a warning"});
+  code.messages.push_back({0, /*isRemark=*/false, "a warning"});
   code.droppedRoundings.push_back({"y", "node 'fc' (Gemm-13)", "bf16"});
   for (const char *object : {"the first object", "another"})
     code.objects.push_back(llvm::MemoryBuffer::getMemBufferCopy(object));

@@ -32,7 +32,7 @@ namespace mp {
 struct CompileMessage {
   /// The number of the op's location in ModelContent.
   uint32_t op = 0;
-  bool isNote = false;
+  bool isRemark = false;
   std::string text;
 };
 

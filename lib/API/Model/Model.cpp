@@ -70,8 +70,7 @@ Model::Model(const DialectRegistry &registry, ModelOptions given)
       context(*owned) {
   context.printOpOnDiagnostic(false);
   context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
-    if (options.onMessage &&
-        diagnostic.getSeverity() != DiagnosticSeverity::Remark)
+    if (options.onMessage)
       options.onMessage(name, diagnostic.getSeverity(), diagnostic.str());
   });
 }

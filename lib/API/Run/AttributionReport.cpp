@@ -126,9 +126,7 @@ void Attributor::announce(ModuleOp module) const {
   }
   for (const std::string &doubt : report.doubts)
     os << "; not reliable: " << doubt;
-  module->getContext()->getDiagEngine().emit(module.getLoc(),
-                                             DiagnosticSeverity::Note)
-      << text;
+  emitRemark(module.getLoc(), text);
 }
 
 /// A prediction is not reliable if the measured error is further from it than

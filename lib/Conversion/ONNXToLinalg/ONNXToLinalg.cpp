@@ -366,10 +366,10 @@ static void emitExcessRemarks(const ExcessPrecision &excess,
              << Remark::Arg("To", "f32");
 }
 
-/// Emits a note that lists the dropped roundings. Graphs without 16-bit
+/// Emits a remark that lists the dropped roundings. Graphs without 16-bit
 /// products need none.
-static void noteExcess(GraphOp graph, const ExcessPrecision &excess,
-                       ArrayRef<DroppedRounding> dropped) {
+static void remarkExcess(GraphOp graph, const ExcessPrecision &excess,
+                         ArrayRef<DroppedRounding> dropped) {
   if (excess.numProducts == 0)
     return;
   std::string text = "excess precision: ";
@@ -379,9 +379,7 @@ static void noteExcess(GraphOp graph, const ExcessPrecision &excess,
             " 16-bit product";
   else
     text += listDroppedRoundings(dropped);
-  graph.getContext()->getDiagEngine().emit(graph.getLoc(),
-                                           DiagnosticSeverity::Note)
-      << text;
+  emitRemark(graph.getLoc(), text);
 }
 
 /// The values that are not rounded in code; none unless that is asked for.
@@ -393,7 +391,7 @@ static ExcessPrecision decideExcess(GraphOp graph,
   ExcessPrecision excess = ExcessPrecision::find(graph, options.numWatched);
   std::vector<DroppedRounding> texts = excess.describeRoundings();
   emitExcessRemarks(excess, texts);
-  noteExcess(graph, excess, texts);
+  remarkExcess(graph, excess, texts);
   if (dropped)
     *dropped = std::move(texts);
   return excess;
