@@ -13,6 +13,8 @@
 #include "mp-opt/Training/Losses.h"
 #include "mp-opt/Training/Optimizers.h"
 
+#include "llvm/Support/FileSystem.h"
+
 using namespace llvm;
 
 namespace mp {
@@ -232,6 +234,18 @@ Error TrainingFlags::check(bool isMixed) const {
 // Code
 //===----------------------------------------------------------------------===//
 
+/// Adds --runtime=FILE, the former name of --runtime-library. It takes files
+/// that exist.
+static void addOldRuntimeFlag(FlagTable &flags, std::string &library) {
+  Flag &row = flags.add("runtime", library, "--runtime-library", "FILE");
+  row.isHidden = true;
+  row.expected = "a file, for which --runtime-library is the flag";
+  row.set = [&library](StringRef text) {
+    library = text.str();
+    return sys::fs::is_regular_file(text);
+  };
+}
+
 CodeFlags::CodeFlags(FlagTable &flags, CodeOptions &options) : flags(flags) {
   flags.beginGroup("Code");
   flags.add("target", target, "system or GPUs that code is made for",
@@ -243,8 +257,9 @@ CodeFlags::CodeFlags(FlagTable &flags, CodeOptions &options) : flags(flags) {
   flags.add("in-place", options.inPlace, "write next states over their inputs");
   flags.add("symbols", options.symbols, "prefix of names in C", "PREFIX");
   flags.add("cc", options.linker, "program that links libraries", "PROGRAM");
-  flags.add("runtime", options.runtime, "run-time library of another target",
-            "FILE");
+  flags.add("runtime-library", options.runtime,
+            "run-time library of another target", "FILE");
+  addOldRuntimeFlag(flags, options.runtime);
 }
 
 /// The meaning of --target depends on --device.
@@ -256,7 +271,7 @@ Error CodeFlags::checkTarget(CodeOptions &options) const {
                : Error::success();
   }
   StringRef device = stringifyDevice(options.device);
-  StringRef other = flags.findGiven({"kernels", "runtime"});
+  StringRef other = flags.findGiven({"kernels", "runtime-library", "runtime"});
   if (options.device == DeviceKind::Emulated && flags.isGiven("target"))
     other = "target";
   if (options.device == DeviceKind::CUDA && flags.isGiven("cpu"))
@@ -277,6 +292,9 @@ Error CodeFlags::check(CodeOptions &options, bool isCode) const {
   StringRef given = flags.findGivenOf("Code");
   if (!isCode && !given.empty())
     return createStringError("--" + given + " needs --emit=llvm, obj or lib");
+  if (flags.isGiven("runtime") && flags.isGiven("runtime-library"))
+    return error("--runtime=FILE is the former name of --runtime-library: "
+                 "expected one of them");
   options.kernels = cantFail(parseKernels(kernels));
   if (isCode)
     if (Error failed = checkTarget(options))
