@@ -54,6 +54,7 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
                                  const MixedPrecisionOptions &options,
                                  const MixedPrecisionHooks &hooks) {
   MixedPrecisionRequest request = options.getRequest();
+  std::string runtime = request.runtime == "any" ? "" : request.runtime;
   if (hooks.beforeAssign || hooks.afterAssign)
     pm.addPass(createInlineFunctions());
   pm.addPass(createSpecializeFunctions());
@@ -82,9 +83,12 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   if (request.raiseOpset) {
     RaiseOpsetOptions raising;
     raising.limit = request.opsetLimit;
+    raising.runtime = runtime;
     pm.addPass(createRaiseOpset(raising));
     pm.addPass(createClassify());
   }
+  if (!runtime.empty())
+    pm.addPass(createAnnotateRuntime({runtime, /*precision=*/""}));
   if (hooks.beforeAssign)
     hooks.beforeAssign(pm);
   addAssign(pm, request);
@@ -96,6 +100,8 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   pm.addPass(createSimplifyCasts());
   pm.addPass(createNarrowSaved());
   pm.addPass(createConvertWeights({request.maxWeightCopy}));
+  if (!runtime.empty())
+    pm.addPass(createStoreWeights());
   VerifyPrecisionOptions verify;
   verify.keepMarks = options.keepMarks;
   pm.addPass(createVerifyPrecision(verify));

@@ -49,6 +49,10 @@ private:
 /// The element type of a Cast's `to`; null if it is not an element type.
 mlir::Type getCastType(mlir::Operation *cast);
 
+/// True if Cast converts to `kind` at the opset of `scope`, a graph or a
+/// function.
+bool admitsCast(mlir::Operation *scope, ElementKind kind);
+
 /// True for a Cast that a pass has inserted.
 bool isInsertedCast(mlir::Operation *op);
 
