@@ -60,8 +60,28 @@ static int findVersion(Operation *node, const SchemaCache::Entry &entry,
   return 0;
 }
 
+/// The same where the runtime computes in fp32, and 16-bit weights need a cast
+/// only.
+static void collectNeededCast(Operation *scope, ElementKind low,
+                              NeededOpsets &needed) {
+  if (admitsCast(scope, low))
+    return;
+  auto &dialect = *scope->getContext()->getLoadedDialect<ONNXDialect>();
+  int version = 0;
+  for (const auto &schema :
+       dialect.getSchemas().lookup("", "Cast")->getVersions())
+    if (!version && schema->typesOf(schema->outputs[0]).containsTensor(low))
+      version = schema->since;
+  scope->walk([&](Operation *op) {
+    if (version && hasClass(op, OpClass::Allow))
+      needed.try_emplace(version, op);
+  });
+}
+
 static void collectNeeded(Operation *scope, ElementKind low,
                           const RuntimeKernels *kernels, NeededOpsets &needed) {
+  if (kernels && kernels->getProfile().has(RuntimeRule::Storage))
+    return collectNeededCast(scope, low, needed);
   SchemaCache schemas(scope);
   scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (!hasClass(op, OpClass::Allow))
@@ -102,7 +122,10 @@ static std::string findLostKernel(ModuleOp module, int opset, ElementKind low,
       const OpSchema *after = entry.family->at(opset);
       if (!after || after == entry.schema)
         return WalkResult::advance();
-      for (ElementKind kind : {ElementKind::Undefined, low}) {
+      FloatSignature signature(node, entry.schema);
+      bool mayBeLow = signature && signature.admits(low);
+      for (ElementKind kind :
+           {ElementKind::Undefined, mayBeLow ? low : ElementKind::Undefined}) {
         std::string obstacle = kernels.getObstacle(node, *after, kind);
         if (obstacle.empty() ||
             !kernels.getObstacle(node, *entry.schema, kind).empty())
@@ -213,12 +236,8 @@ void RaiseOpset::runOnOperation() {
   if (runtime.empty())
     return raiseAsNeeded(policy.getLowType(), nullptr);
   llvm::Expected<RuntimeKernels> kernels = RuntimeKernels::create(runtime);
-  if (kernels) {
-    // Weights that are only stored in 16 bit need no newer operator.
-    if (!kernels->getProfile().has(RuntimeRule::Storage))
-      raiseAsNeeded(policy.getLowType(), &*kernels);
-    return;
-  }
+  if (kernels)
+    return raiseAsNeeded(policy.getLowType(), &*kernels);
   getOperation().emitError() << "--runtime: " << toString(kernels.takeError());
   signalPassFailure();
 }

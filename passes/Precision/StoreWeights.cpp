@@ -68,6 +68,7 @@ static bool hasOnlyLowReaders(Value value) {
 }
 
 /// Gives a constant 16-bit elements and a cast back to fp32 for its readers.
+/// Constant admits the type wherever Cast does.
 bool StoreWeights::store(Operation *constant, Type lowType,
                          CastBuilder &casts) {
   Value value = constant->getResult(0);
@@ -99,7 +100,7 @@ void StoreWeights::runOnOperation() {
       continue;
     SmallVector<Operation *> constants;
     scope->walk([&](Operation *op) {
-      if (isa<InitializerOp>(op) && isF32Tensor(op->getResult(0).getType()) &&
+      if (mp::isConstant(op) && isF32Tensor(op->getResult(0).getType()) &&
           !trainingNames.contains(onnxir::getValueName(op->getResult(0))))
         constants.push_back(op);
     });
