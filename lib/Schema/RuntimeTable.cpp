@@ -42,10 +42,13 @@ public:
   Parser(StringRef file, RuntimeTable &table) : file(file), table(table) {}
 
   Error parse(StringRef text);
+  /// Reads one line with cells.
+  Error parseRow(StringRef content);
 
 private:
   Error fail(const Twine &what) const {
-    return createStringError(file + ":" + Twine(line) + ": " + what);
+    std::string place = line ? ":" + std::to_string(line) : "";
+    return createStringError(file + place + ": " + what);
   }
   Error parseLine(ArrayRef<StringRef> cells);
   Error addRelease(ArrayRef<StringRef> cells);
@@ -199,6 +202,12 @@ Error RuntimeTable::Parser::parseLine(ArrayRef<StringRef> cells) {
   return Error::success();
 }
 
+Error RuntimeTable::Parser::parseRow(StringRef content) {
+  SmallVector<StringRef, 8> cells;
+  content.split(cells, '\t');
+  return parseLine(cells);
+}
+
 Error RuntimeTable::Parser::parse(StringRef text) {
   while (!text.empty()) {
     StringRef content;
@@ -207,9 +216,7 @@ Error RuntimeTable::Parser::parse(StringRef text) {
     content.consume_back("\r");
     if (content.trim().empty() || content.starts_with("#"))
       continue;
-    SmallVector<StringRef, 8> cells;
-    content.split(cells, '\t');
-    if (Error failed = parseLine(cells))
+    if (Error failed = parseRow(content))
       return failed;
   }
   if (table.name.empty() || table.releases.empty())
@@ -222,6 +229,15 @@ Expected<RuntimeTable> RuntimeTable::parse(StringRef text, StringRef file) {
   if (Error failed = Parser(file, table).parse(text))
     return std::move(failed);
   return table;
+}
+
+Error RuntimeTable::addRow(StringRef line, StringRef file) {
+  if (!line.starts_with("kernel\t"))
+    return createStringError(file +
+                             ": expected a line that begins with "
+                             "`kernel` and a tab, got '" +
+                             line + "'");
+  return Parser(file, *this).parseRow(line);
 }
 
 ArrayRef<RuntimeKernel> RuntimeTable::getKernels(StringRef op) const {
@@ -280,13 +296,16 @@ std::string RuntimeProfile::str() const {
   return (table->getName() + " " + release.number.str()).str();
 }
 
-SmallVector<const RuntimeKernel *> RuntimeProfile::getKernels(StringRef op,
-                                                              int since) const {
+SmallVector<const RuntimeKernel *>
+RuntimeProfile::getKernels(StringRef op, int since,
+                           const RuntimeTable *more) const {
   SmallVector<const RuntimeKernel *> found;
-  for (const RuntimeKernel &kernel : table->getKernels(op))
-    if (kernel.since <= since && since <= kernel.until &&
-        !(release.number < kernel.first) && !(kernel.last < release.number))
-      found.push_back(&kernel);
+  for (const RuntimeTable *rows : {table, more})
+    for (const RuntimeKernel &kernel :
+         rows ? rows->getKernels(op) : ArrayRef<RuntimeKernel>())
+      if (kernel.since <= since && since <= kernel.until &&
+          !(release.number < kernel.first) && !(kernel.last < release.number))
+        found.push_back(&kernel);
   return found;
 }
 

@@ -90,6 +90,8 @@ public:
   /// Fails, naming `file` and the line, on anything malformed.
   static llvm::Expected<RuntimeTable> parse(llvm::StringRef text,
                                             llvm::StringRef file);
+  /// Adds a line `kernel ...`. Fails as `parse`.
+  llvm::Error addRow(llvm::StringRef line, llvm::StringRef file);
   /// The built-in table of a name, parsed on first use; null if there is none.
   static const RuntimeTable *lookup(llvm::StringRef name);
   /// The names of the built-in tables, without "any".
@@ -131,9 +133,10 @@ public:
   /// True if the version that was asked for is newer than the table's last.
   bool isOlderThanAsked() const { return isOlder; }
 
-  /// The rows for a version of an operator at this release.
-  llvm::SmallVector<const RuntimeKernel *> getKernels(llvm::StringRef op,
-                                                      int since) const;
+  /// The rows for a version of an operator at this release, and those of
+  /// `more` unless it is null.
+  llvm::SmallVector<const RuntimeKernel *>
+  getKernels(llvm::StringRef op, int since, const RuntimeTable *more) const;
 
 private:
   const RuntimeTable *table = nullptr;

@@ -36,6 +36,10 @@ public:
   std::string getFinalObstacle(mlir::Operation *node,
                                const OpSchema &schema) const;
 
+  /// True if the runtime or its fallback has a kernel for version `since` of
+  /// the operator `op` of `node`, for some types.
+  bool hasKernel(mlir::Operation *node, llvm::StringRef op, int since) const;
+
 private:
   RuntimeProfile profile;
   std::optional<RuntimeProfile> fallback;
