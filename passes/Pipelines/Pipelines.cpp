@@ -85,6 +85,8 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
     pm.addPass(createRaiseOpset(raising));
     pm.addPass(createClassify());
   }
+  // Rules by name have found their nodes.
+  pm.addPass(createRemoveCasts());
   if (hooks.beforeAssign)
     hooks.beforeAssign(pm);
   addAssign(pm, request);
