@@ -128,6 +128,14 @@ bool holdsAllNumbers(Type from, Type to) {
              cast<FloatType>(from).getFloatSemantics(), form);
 }
 
+bool admitsCast(Operation *scope, ElementKind kind) {
+  auto *dialect = scope->getContext()->getLoadedDialect<ONNXDialect>();
+  const OpSchema *cast = dialect->getSchemas()
+                             .lookup("", "Cast")
+                             ->at(getOpset(scope, "").value_or(1));
+  return cast && cast->typesOf(cast->outputs[0]).containsTensor(kind);
+}
+
 bool isInsertedCast(Operation *op) {
   return op && isStandardOp(op, "Cast") && op->hasAttr(mark::inserted) &&
          op->getNumOperands() == 1 && op->getNumResults() == 1;

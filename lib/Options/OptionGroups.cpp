@@ -9,6 +9,7 @@
 
 #include "mp-opt/Execution/EmitPTX.h"
 #include "mp-opt/Precision/Policy/PolicyFile.h"
+#include "mp-opt/Schema/RuntimeTable.h"
 #include "mp-opt/Training/LossScaling.h"
 #include "mp-opt/Training/Losses.h"
 #include "mp-opt/Training/Optimizers.h"
@@ -23,8 +24,8 @@ namespace mp {
 
 /// Flags that do not require --mixed-bf16 or a similar flag.
 static constexpr StringRef alone[] = {
-    "mixed-bf16", "mixed-fp16",  "precision",    "policy",
-    "emulate",    "raise-opset", "gaudi-config", "dim"};
+    "mixed-bf16",  "mixed-fp16",   "precision", "policy",  "emulate",
+    "raise-opset", "gaudi-config", "dim",       "runtime", "dla"};
 
 void addPrecisionFlags(FlagTable &flags, bool &bf16, bool &fp16,
                        std::string &precision, StringRef help) {
@@ -87,6 +88,13 @@ static Flag &addField(FlagTable &flags, const RequestField<Request> &field,
   return row;
 }
 
+static std::vector<std::string> listRuntimes() {
+  std::vector<std::string> names = {"any"};
+  for (StringRef name : RuntimeTable::getNames())
+    names.push_back(name.str());
+  return names;
+}
+
 PrecisionFlags::PrecisionFlags(FlagTable &flags, MixedPrecisionRequest &request,
                                std::vector<std::string> &dims,
                                CalibrationOptions *calibration)
@@ -106,6 +114,8 @@ PrecisionFlags::PrecisionFlags(FlagTable &flags, MixedPrecisionRequest &request,
     // Sizes are not for mixed precision alone.
     if (field.flag == "dim")
       flags.addCommas(field.flag, dims, field.help, field.value);
+    else if (field.flag == "runtime")
+      addField(flags, field, request).words = listRuntimes();
     else
       addField(flags, field, request);
   if (!calibration)
@@ -143,6 +153,28 @@ bool PrecisionFlags::isMixed() const {
          !flags.findGiven({"policy", "gaudi-config"}).empty();
 }
 
+/// --dla is the table of the accelerator that TensorRT drives.
+static Error checkRuntime(MixedPrecisionRequest &request, bool isBF16) {
+  if (request.dla) {
+    auto [name, version] = StringRef(request.runtime).split(':');
+    if (name != "tensorrt" && name != "tensorrt-dla")
+      return createStringError("--dla needs --runtime=tensorrt[:VERSION]");
+    request.runtime = "tensorrt-dla" + std::string(version.empty() ? "" : ":") +
+                      version.str();
+  }
+  if (StringRef(request.runtime).starts_with("tensorrt-dla") && isBF16)
+    return createStringError("the accelerator computes in fp16: expected "
+                             "--mixed-fp16 with --dla");
+  if (request.runtime == "any")
+    request.runtime.clear();
+  if (request.runtime.empty())
+    return Error::success();
+  auto profile = RuntimeProfile::create(request.runtime);
+  return profile
+             ? Error::success()
+             : createStringError("--runtime: " + toString(profile.takeError()));
+}
+
 Error PrecisionFlags::check(MixedPrecisionRequest &request,
                             bool isMixed) const {
   bool isBF16 = bf16 || precision == "bf16",
@@ -157,7 +189,7 @@ Error PrecisionFlags::check(MixedPrecisionRequest &request,
                              "--mixed-fp16 or --policy");
   if (isBF16 || isFP16)
     request.policy.precision = isBF16 ? "bf16" : "fp16";
-  return Error::success();
+  return checkRuntime(request, isBF16);
 }
 
 //===----------------------------------------------------------------------===//
@@ -243,8 +275,8 @@ CodeFlags::CodeFlags(FlagTable &flags, CodeOptions &options) : flags(flags) {
   flags.add("in-place", options.inPlace, "write next states over their inputs");
   flags.add("symbols", options.symbols, "prefix of names in C", "PREFIX");
   flags.add("cc", options.linker, "program that links libraries", "PROGRAM");
-  flags.add("runtime", options.runtime, "run-time library of another target",
-            "FILE");
+  flags.add("runtime-library", options.runtime,
+            "run-time library of another target", "FILE");
 }
 
 /// The meaning of --target depends on --device.
@@ -256,7 +288,7 @@ Error CodeFlags::checkTarget(CodeOptions &options) const {
                : Error::success();
   }
   StringRef device = stringifyDevice(options.device);
-  StringRef other = flags.findGiven({"kernels", "runtime"});
+  StringRef other = flags.findGiven({"kernels", "runtime-library"});
   if (options.device == DeviceKind::Emulated && flags.isGiven("target"))
     other = "target";
   if (options.device == DeviceKind::CUDA && flags.isGiven("cpu"))

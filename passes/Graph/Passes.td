@@ -63,6 +63,9 @@ def RaiseOpset : GraphPass<"onnx-raise-opset"> {
     Option<"limit", "limit", "int64_t", /*default=*/"25",
            "newest version to raise to without `to`; few runtimes load newer "
            "ones">,
+    Option<"runtime", "runtime", "std::string", /*default=*/"\"\"",
+           "without `to`, the runtime that the model is for, NAME[:VERSION]; no "
+           "node loses a kernel that it has there">,
   ];
 }
 

@@ -13,6 +13,7 @@
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
 #include "mp-opt/Precision/Assignment/PrecisionRemarks.h"
 #include "mp-opt/Precision/Policy/Policy.h"
+#include "mp-opt/Precision/Policy/RuntimeKernels.h"
 
 #include <map>
 
@@ -34,7 +35,7 @@ struct RaiseOpset : public mp::impl::RaiseOpsetBase<RaiseOpset> {
 
 private:
   void raiseTo(int64_t opset);
-  void raiseAsNeeded(Type lowType);
+  void raiseAsNeeded(Type lowType, const RuntimeKernels *kernels);
   void noteObstacle(int opset, StringRef reason);
 };
 
@@ -43,8 +44,24 @@ using NeededOpsets = std::map<int, Operation *>;
 
 } // namespace
 
+/// The first version of a node's operator, from the present one on, that admits
+/// `low` and for which the runtime, if there is one, has a kernel; 0 if there
+/// is none.
+static int findVersion(Operation *node, const SchemaCache::Entry &entry,
+                       const FloatSignature &signature, ElementKind low,
+                       const RuntimeKernels *kernels) {
+  if (!kernels)
+    return signature.getFirstOpset(*entry.family, low);
+  for (const auto &version : entry.family->getVersions())
+    if (version->since >= entry.schema->since && !version->deprecated &&
+        signature.admits(*version, low) &&
+        kernels->getObstacle(node, *version, low).empty())
+      return version->since;
+  return 0;
+}
+
 static void collectNeeded(Operation *scope, ElementKind low,
-                          NeededOpsets &needed) {
+                          const RuntimeKernels *kernels, NeededOpsets &needed) {
   SchemaCache schemas(scope);
   scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (!hasClass(op, OpClass::Allow))
@@ -53,9 +70,10 @@ static void collectNeeded(Operation *scope, ElementKind low,
     FloatSignature signature(op, entry.schema);
     if (!signature || !entry.schema->domain.empty() || entry.isExtension ||
         signature.getKind() != ElementKind::Float ||
-        !signature.getObstacle().empty() || signature.admits(low))
+        !signature.getObstacle().empty() || (!kernels && signature.admits(low)))
       return;
-    if (int opset = signature.getFirstOpset(*entry.family, low))
+    int opset = findVersion(op, entry, signature, low, kernels);
+    if (opset > entry.schema->since)
       needed.try_emplace(opset, op);
   });
 }
@@ -68,6 +86,34 @@ static bool hasInPlaceOps(GraphOp graph) {
                    : WalkResult::advance();
       })
       .wasInterrupted();
+}
+
+/// Names a node for which the runtime has a kernel now, in its present types or
+/// in 16 bit, and has none at `opset`; empty if there is no such node.
+static std::string findLostKernel(ModuleOp module, int opset, ElementKind low,
+                                  const RuntimeKernels &kernels) {
+  std::string lost;
+  for (Operation *scope : getScopes(module)) {
+    SchemaCache schemas(scope);
+    scope->walk([&](Operation *node) {
+      const SchemaCache::Entry &entry = schemas.lookup(node);
+      if (!isNode(node) || !entry.schema || !entry.schema->domain.empty())
+        return WalkResult::advance();
+      const OpSchema *after = entry.family->at(opset);
+      if (!after || after == entry.schema)
+        return WalkResult::advance();
+      for (ElementKind kind : {ElementKind::Undefined, low}) {
+        std::string obstacle = kernels.getObstacle(node, *after, kind);
+        if (obstacle.empty() ||
+            !kernels.getObstacle(node, *entry.schema, kind).empty())
+          continue;
+        lost = describe(node) + " would lose its kernel: " + obstacle;
+        return WalkResult::interrupt();
+      }
+      return WalkResult::advance();
+    });
+  }
+  return lost;
 }
 
 void RaiseOpset::raiseTo(int64_t opset) {
@@ -101,12 +147,26 @@ void RaiseOpset::noteObstacle(int opset, StringRef reason) {
              builder.getNamedAttr("reason", builder.getStringAttr(reason))}));
 }
 
-void RaiseOpset::raiseAsNeeded(Type lowType) {
+/// Why the runtime stands against an opset; empty if it does not.
+static std::string findRuntimeObstacle(ModuleOp module, int opset,
+                                       ElementKind low,
+                                       const RuntimeKernels *kernels) {
+  if (!kernels)
+    return {};
+  const RuntimeProfile &profile = kernels->getProfile();
+  if (opset > profile.getLastOpset())
+    return profile.str() + " reads opsets up to " +
+           std::to_string(profile.getLastOpset());
+  return findLostKernel(module, opset, low, *kernels);
+}
+
+void RaiseOpset::raiseAsNeeded(Type lowType, const RuntimeKernels *kernels) {
   ModuleOp module = getOperation();
+  ElementKind low = getElementKind(lowType);
   for (auto graph : module.getOps<GraphOp>()) {
     NeededOpsets needed;
     for (Operation *scope : getScopes(module))
-      collectNeeded(scope, getElementKind(lowType), needed);
+      collectNeeded(scope, low, kernels, needed);
     // The highest possible opset covers the lower ones, too.
     for (auto &[opset, node] : llvm::reverse(needed)) {
       std::string prefix = "needs opset " + std::to_string(opset) + ", but ";
@@ -121,6 +181,11 @@ void RaiseOpset::raiseAsNeeded(Type lowType) {
       }
       if (hasInPlaceOps(graph)) {
         miss("the graph updates values in place");
+        continue;
+      }
+      std::string text = findRuntimeObstacle(module, opset, low, kernels);
+      if (!text.empty()) {
+        miss(text);
         continue;
       }
       auto obstacle = findUpgradeObstacle(module, "", opset);
@@ -143,6 +208,17 @@ void RaiseOpset::runOnOperation() {
   // The policy may forbid it.
   PolicyAttr policy = getPolicy(getOperation());
   auto raise = policy ? policy.getOption<BoolAttr>("raise_opset") : BoolAttr();
-  if (policy && !(raise && !raise.getValue()))
-    raiseAsNeeded(policy.getLowType());
+  if (!policy || (raise && !raise.getValue()))
+    return;
+  if (runtime.empty())
+    return raiseAsNeeded(policy.getLowType(), nullptr);
+  llvm::Expected<RuntimeKernels> kernels = RuntimeKernels::create(runtime);
+  if (kernels) {
+    // Weights that are only stored in 16 bit need no newer operator.
+    if (!kernels->getProfile().has(RuntimeRule::Storage))
+      raiseAsNeeded(policy.getLowType(), &*kernels);
+    return;
+  }
+  getOperation().emitError() << "--runtime: " << toString(kernels.takeError());
+  signalPassFailure();
 }

@@ -54,6 +54,7 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
                                  const MixedPrecisionOptions &options,
                                  const MixedPrecisionHooks &hooks) {
   MixedPrecisionRequest request = options.getRequest();
+  std::string runtime = request.runtime == "any" ? "" : request.runtime;
   if (hooks.beforeAssign || hooks.afterAssign)
     pm.addPass(createInlineFunctions());
   pm.addPass(createSpecializeFunctions());
@@ -82,11 +83,14 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   if (request.raiseOpset) {
     RaiseOpsetOptions raising;
     raising.limit = request.opsetLimit;
+    raising.runtime = runtime;
     pm.addPass(createRaiseOpset(raising));
     pm.addPass(createClassify());
   }
   // Rules by name have found their nodes.
   pm.addPass(createRemoveCasts());
+  if (!runtime.empty())
+    pm.addPass(createAnnotateRuntime({runtime, /*precision=*/""}));
   if (hooks.beforeAssign)
     hooks.beforeAssign(pm);
   addAssign(pm, request);
@@ -98,6 +102,8 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   pm.addPass(createSimplifyCasts());
   pm.addPass(createNarrowSaved());
   pm.addPass(createConvertWeights({request.maxWeightCopy}));
+  if (!runtime.empty())
+    pm.addPass(createStoreWeights());
   VerifyPrecisionOptions verify;
   verify.keepMarks = options.keepMarks;
   pm.addPass(createVerifyPrecision(verify));

@@ -186,6 +186,30 @@ def AnnotateSensitiveValues : AnnotatePass<"mp-annotate-sensitive-values"> {
   }];
 }
 
+def AnnotateRuntime : PrecisionPass<"mp-annotate-runtime"> {
+  let summary = "Mark nodes that the runtime does not run in 16 bit";
+  let description = [{
+    `runtime` is NAME[:VERSION] of a table of lib/Schema/Runtimes. After: a node
+    whose 16-bit form has no kernel there, at the opset in force, has
+    `mp.no_kernel` with the reason; `mp-assign` keeps it fp32. A normalization
+    whose statistics must have the type of its data there, or an attention whose
+    caches must, has `mp.one_type`; all of these operands are one type variable
+    of the node then.
+
+    Left alone: control flow and custom ops. Run the pass after the opset is
+    raised: kernels belong to versions of an operator.
+
+    Example: test/Precision/mp-annotate-runtime.mlir
+  }];
+  let options = [
+    Option<"runtime", "runtime", "std::string", /*default=*/"\"\"",
+           "NAME[:VERSION]">,
+    Option<"precision", "precision", "std::string", /*default=*/"\"\"",
+           "16-bit type: bf16 or fp16; if empty, the module's type, or "
+           "bf16">,
+  ];
+}
+
 def AnnotateObservedRanges : PrecisionPass<"mp-annotate-observed-ranges"> {
   let summary = "Mark nodes that 16 bit would break on the user's data";
   let description = [{
@@ -416,6 +440,26 @@ def ConvertWeights : PrecisionPass<"mp-convert-weights"> {
   ];
 }
 
+def StoreWeights : PrecisionPass<"mp-store-weights"> {
+  let summary = "Store weights in 16 bit that fp32 nodes read";
+  let description = [{
+    Before: `mp-convert-weights`. After: an fp32 initializer of at least
+    `min-bytes` is 16 bit, with a cast to fp32 for its readers, if each of them
+    is fp32 only because of `mp.no_kernel`: nodes that the policy allows, and
+    look-ups in a table; movements of data in between do not matter.
+
+    Left alone: weights that overflow or lose digits in 16 bit, those with a
+    reader that the policy or an analysis keeps fp32, graph outputs, and scopes
+    whose Cast does not admit the type.
+
+    Example: test/Precision/mp-store-weights.mlir
+  }];
+  let options = [
+    Option<"minBytes", "min-bytes", "int64_t", /*default=*/"512",
+           "fp32 bytes from which a weight is worth a cast">,
+  ];
+}
+
 def NarrowSaved : PrecisionPass<"mp-narrow-saved"> {
   let summary = "Keep 16-bit copies for the backward pass";
   let description = [{
@@ -451,6 +495,28 @@ def VerifyPrecision : PrecisionPass<"mp-verify-precision"> {
   let options = [
     Option<"keepMarks", "keep-marks", "bool", /*default=*/"false",
            "leave the marks of the passes in the module">,
+  ];
+}
+
+def CheckRuntime : PrecisionPass<"mp-check-runtime"> {
+  let summary = "Check that a runtime runs every node as it is";
+  let description = [{
+    `runtime` is NAME[:VERSION] of a table of lib/Schema/Runtimes. After: no
+    change. An error names the first node for which neither the runtime nor its
+    fallback has a kernel for the types that the node has, one whose operands
+    must have one type and do not, or an opset that the runtime does not read;
+    notes name further ones. With `lenient` it is a warning.
+
+    Conversions that the runtime inserts itself count, and so do functions that
+    define an operator where the runtime inlines them.
+
+    Example: test/Precision/mp-check-runtime.mlir
+  }];
+  let options = [
+    Option<"runtime", "runtime", "std::string", /*default=*/"\"\"",
+           "NAME[:VERSION]">,
+    Option<"lenient", "lenient", "bool", /*default=*/"false",
+           "warn instead of failing">,
   ];
 }
 

@@ -57,6 +57,10 @@ bool isSignedNumber(mlir::IntegerType type);
 /// number of `from`.
 bool holdsAllNumbers(mlir::Type from, mlir::Type to);
 
+/// True if Cast converts to `kind` at the opset of `scope`, a graph or a
+/// function.
+bool admitsCast(mlir::Operation *scope, ElementKind kind);
+
 /// True for a Cast that a pass has inserted.
 bool isInsertedCast(mlir::Operation *op);
 

@@ -370,6 +370,8 @@ static constexpr Rule rules[] = {
     {mark::added, Place::Inside, is<UnitAttr>, "unit"},
     {mark::adapter, Place::Any, is<UnitAttr>, "unit"},
     {mark::opsetObstacle, Place::Module, is<DictionaryAttr>, "a dictionary"},
+    {mark::noKernel, Place::Inside, is<StringAttr>, "a string"},
+    {mark::oneType, Place::Inside, is<UnitAttr>, "unit"},
     {mark::clamp, Place::Inside, isF32, "an f32"},
     {mark::range, Place::Inside, is<DenseF64ArrayAttr>, "array<f64>"},
     {mark::inserted, Place::Inside, is<UnitAttr>, "unit"},

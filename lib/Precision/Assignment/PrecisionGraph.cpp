@@ -20,14 +20,6 @@ namespace mp {
 // Construction
 //===----------------------------------------------------------------------===//
 
-static bool admitsCast(Operation *scope, ElementKind low) {
-  auto *dialect = scope->getContext()->getLoadedDialect<ONNXDialect>();
-  const OpSchema *cast = dialect->getSchemas()
-                             .lookup("", "Cast")
-                             ->at(getOpset(scope, "").value_or(1));
-  return cast && cast->typesOf(cast->outputs[0]).containsTensor(low);
-}
-
 PrecisionGraph::PrecisionGraph(ModuleOp module, Type lowType,
                                std::vector<NodePrecision> &nodes,
                                const AssignmentOptions &options)
@@ -311,6 +303,8 @@ void PrecisionGraph::fixVariable(Variable &variable,
   };
   if (entry.opClass == OpClass::Deny && !isOwnCast)
     return fix(Variable::F32, entry.reason);
+  if (auto reason = op->getAttrOfType<StringAttr>(mark::noKernel))
+    return fix(Variable::F32, getReason(reason.getValue()));
   if (DecisionReason reason = getLegalityReason(typeVariable, schema, canCast))
     return fix(Variable::F32, reason);
   if (DecisionReason wide = getWideConstant(typeVariable))

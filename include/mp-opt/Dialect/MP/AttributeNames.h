@@ -57,6 +57,10 @@ inline constexpr llvm::StringLiteral adapter = "mp.opset_adapter";
 /// On the module: the highest opset that allowed nodes need for 16 bit, and why
 /// the model was not raised to it (dictionary of `opset` and `reason`).
 inline constexpr llvm::StringLiteral opsetObstacle = "mp.opset_obstacle";
+/// On a node: why the runtime that the model is for does not run it in 16 bit
+/// (string); its float operands must have one type there (unit).
+inline constexpr llvm::StringLiteral noKernel = "mp.no_kernel";
+inline constexpr llvm::StringLiteral oneType = "mp.one_type";
 /// On a constant: in 16 bit, finite elements beyond +-this f32 become it.
 inline constexpr llvm::StringLiteral clamp = "mp.clamp";
 /// On a constant: properties of its elements, found in one pass over them (f64
