@@ -69,6 +69,27 @@ def RaiseOpset : GraphPass<"onnx-raise-opset"> {
   ];
 }
 
+def RemoveCasts : GraphPass<"onnx-remove-casts"> {
+  let summary = "Remove casts of the model that lose nothing";
+  let description = [{
+    After: these casts of the model are gone, in the graph, its subgraphs and
+    functions:
+
+    - casts to the type that the operand has already,
+    - casts that give back what another one has widened, such as fp16 to fp32
+      to fp16; of two casts in a row, the first, if it loses nothing and has no
+      other user (boolean to int64 to fp32),
+    - casts of small constants of whole numbers that fit: the constant has the
+      type.
+
+    Left alone: casts whose result is an output of a graph, which keep its name,
+    casts that narrow, casts for which the user has a rule, and models in which
+    no node is to become 16 bit.
+
+    Example: test/Graph/onnx-remove-casts.mlir
+  }];
+}
+
 def DecomposeRecurrent : GraphPass<"onnx-decompose-recurrent"> {
   let summary = "Write LSTM, GRU and RNN as Scan";
   let description = [{

@@ -102,6 +102,8 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
     pm.addPass(createRaiseOpset(raising));
     pm.addPass(createClassify());
   }
+  // Rules by name have found their nodes.
+  pm.addPass(createRemoveCasts());
   if (!runtime.empty())
     pm.addPass(createAnnotateRuntime({runtime, /*precision=*/""}));
   if (hooks.beforeAssign)

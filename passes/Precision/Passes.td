@@ -407,7 +407,9 @@ def SimplifyCasts : PrecisionPass<"mp-simplify-casts"> {
     value only to narrow it back, and none narrows the result of data movement
     that could have moved the narrow value instead (because it grows its
     operand, or because its operand is cast already). A narrowing that is
-    widened again rounds, and stays. The model's own casts are left alone.
+    widened again rounds, and stays. A cast of the model to fp32 whose result is
+    only narrowed yields 16 bit itself, if it has not rounded or its operand has
+    integers or truth values; other casts of the model are left alone.
 
     Example: test/Precision/mp-simplify-casts.mlir
   }];
