@@ -184,6 +184,11 @@ void Subgraph::run(KernelContext *context) {
       throw std::runtime_error("mp-opt: input '" + inputs[index].name +
                                "' is missing");
     TensorView tensor(api, value);
+    // onnxruntime accepts [1] for a scalar.
+    const TensorType &type = inputs[index].type;
+    if (type.hasRank && type.sizes.empty() && tensor.rank == 1 &&
+        tensor.sizes[0] == 1)
+      tensor.rank = 0;
     uint64_t bytes = getElementSize(tensor.element);
     for (size_t axis = 0; axis < tensor.rank; ++axis)
       bytes *= uint64_t(tensor.sizes[axis]);
