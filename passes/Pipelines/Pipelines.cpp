@@ -21,12 +21,14 @@ using namespace mlir;
 
 namespace mp {
 
-void addAssign(OpPassManager &pm, const MixedPrecisionRequest &from) {
+void addAssign(OpPassManager &pm, const MixedPrecisionRequest &from,
+               bool keepQuantized) {
   AssignOptions options;
   options.rule = from.assign;
   options.minSaving = from.minSaving;
   options.dims = llvm::to_vector(from.dims);
   options.maxWeightCopy = from.maxWeightCopy;
+  options.keepQuantized = keepQuantized;
   pm.addPass(createAssign(options));
 }
 
@@ -63,6 +65,7 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
     pm.addPass(createSetInputRanges(stating));
   }
   pm.addPass(createSetPolicy(request.policy));
+  pm.addPass(createFoldQuantizedCasts({options.keepQuantized}));
   pm.addPass(createInjectLossScaling({options.lossScale}));
   pm.addPass(createAnnotateUpdates());
   pm.addPass(createAnnotateComposites());
@@ -82,12 +85,13 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   if (request.raiseOpset) {
     RaiseOpsetOptions raising;
     raising.limit = request.opsetLimit;
+    raising.keepQuantized = options.keepQuantized;
     pm.addPass(createRaiseOpset(raising));
     pm.addPass(createClassify());
   }
   if (hooks.beforeAssign)
     hooks.beforeAssign(pm);
-  addAssign(pm, request);
+  addAssign(pm, request, options.keepQuantized);
   if (hooks.afterAssign)
     hooks.afterAssign(pm);
   pm.addPass(createCheckStrict());
