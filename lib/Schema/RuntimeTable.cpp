@@ -150,7 +150,6 @@ Error RuntimeTable::Parser::addRule(StringRef name) {
                   .Case("one-type", unsigned(RuntimeRule::OneType))
                   .Case("casts-fp16", unsigned(RuntimeRule::CastsFP16))
                   .Case("storage", unsigned(RuntimeRule::Storage))
-                  .Case("fp32-scales", unsigned(RuntimeRule::FP32Scales))
                   .Case("functions", unsigned(RuntimeRule::InlinesFunctions))
                   .Case("static-shapes", unsigned(RuntimeRule::StaticShapes))
                   .Case("fallback-16bit", unsigned(RuntimeRule::Fallback16Bit))

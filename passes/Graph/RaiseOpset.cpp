@@ -11,6 +11,7 @@
 #include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Graph/OpsetUpgrade.h"
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
+#include "mp-opt/Precision/Analysis/QuantizedPairs.h"
 #include "mp-opt/Precision/Assignment/PrecisionRemarks.h"
 #include "mp-opt/Precision/Policy/Policy.h"
 #include "mp-opt/Precision/Policy/RuntimeKernels.h"
@@ -78,13 +79,52 @@ static void collectNeededCast(Operation *scope, ElementKind low,
   });
 }
 
-static void collectNeeded(Operation *scope, ElementKind low,
+/// True for operators that may stand between a product and quantized values.
+static bool isNearProduct(Operation *op) {
+  OperatorKind kind = getOperatorTraits(op).kind;
+  return kind == OperatorKind::Elementwise || kind == OperatorKind::Movement ||
+         kind == OperatorKind::Selection || kind == OperatorKind::Window ||
+         kind == OperatorKind::Combination;
+}
+
+/// True if an allowed node reads the result of a DequantizeLinear, or makes the
+/// data of a QuantizeLinear, perhaps with cheap nodes in between: its type is
+/// theirs.
+static bool isPairOfAllowed(Operation *pair, QuantizationScales &scales) {
+  constexpr unsigned maxVisited = 32;
+  bool goesDown = isDequantizer(pair);
+  if ((!goesDown && !isQuantizer(pair)) || hasClass(pair, OpClass::Deny) ||
+      (goesDown && readsInt32(pair)) || !scales.getObstacle(pair).empty())
+    return false;
+  SmallVector<Operation *> worklist = {pair};
+  llvm::DenseSet<Operation *> seen;
+  while (!worklist.empty() && seen.size() < maxVisited) {
+    Operation *next = worklist.pop_back_val();
+    if (next != pair && hasClass(next, OpClass::Allow))
+      return true;
+    bool isPassed =
+        next == pair || (isNearProduct(next) && !hasClass(next, OpClass::Deny));
+    if (!isPassed || !seen.insert(next).second)
+      continue;
+    if (goesDown)
+      llvm::append_range(worklist, next->getUsers());
+    else
+      for (Value operand : next->getOperands())
+        if (Operation *source = operand.getDefiningOp())
+          worklist.push_back(source);
+  }
+  return false;
+}
+
+static void collectNeeded(Operation *scope, ElementKind low, bool raisesPairs,
                           const RuntimeKernels *kernels, NeededOpsets &needed) {
   if (kernels && kernels->getProfile().has(RuntimeRule::Storage))
     return collectNeededCast(scope, low, needed);
   SchemaCache schemas(scope);
+  QuantizationScales scales(low);
   scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (!hasClass(op, OpClass::Allow))
+    if (!hasClass(op, OpClass::Allow) &&
+        !(raisesPairs && isPairOfAllowed(op, scales)))
       return;
     const SchemaCache::Entry &entry = schemas.lookup(op);
     FloatSignature signature(op, entry.schema);
@@ -189,7 +229,7 @@ void RaiseOpset::raiseAsNeeded(Type lowType, const RuntimeKernels *kernels) {
   for (auto graph : module.getOps<GraphOp>()) {
     NeededOpsets needed;
     for (Operation *scope : getScopes(module))
-      collectNeeded(scope, low, kernels, needed);
+      collectNeeded(scope, low, !keepQuantized, kernels, needed);
     // The highest possible opset covers the lower ones, too.
     for (auto &[opset, node] : llvm::reverse(needed)) {
       std::string prefix = "needs opset " + std::to_string(opset) + ", but ";

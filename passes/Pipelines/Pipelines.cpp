@@ -22,12 +22,14 @@ using namespace mlir;
 
 namespace mp {
 
-void addAssign(OpPassManager &pm, const MixedPrecisionRequest &from) {
+void addAssign(OpPassManager &pm, const MixedPrecisionRequest &from,
+               bool keepQuantized) {
   AssignOptions options;
   options.rule = from.assign;
   options.minSaving = from.minSaving;
   options.dims = llvm::to_vector(from.dims);
   options.maxWeightCopy = from.maxWeightCopy;
+  options.keepQuantized = keepQuantized;
   pm.addPass(createAssign(options));
 }
 
@@ -79,6 +81,7 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
     pm.addPass(createSetInputRanges(stating));
   }
   pm.addPass(createSetPolicy(request.policy));
+  pm.addPass(createFoldQuantizedCasts({options.keepQuantized}));
   pm.addPass(createInjectLossScaling({options.lossScale}));
   pm.addPass(createAnnotateUpdates());
   pm.addPass(createAnnotateComposites());
@@ -99,6 +102,7 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
     RaiseOpsetOptions raising;
     raising.limit = request.opsetLimit;
     raising.runtime = runtime;
+    raising.keepQuantized = options.keepQuantized;
     pm.addPass(createRaiseOpset(raising));
     pm.addPass(createClassify());
   }
@@ -108,7 +112,7 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
     pm.addPass(createAnnotateRuntime({runtime, /*precision=*/""}));
   if (hooks.beforeAssign)
     hooks.beforeAssign(pm);
-  addAssign(pm, request);
+  addAssign(pm, request, options.keepQuantized);
   if (hooks.afterAssign)
     hooks.afterAssign(pm);
   pm.addPass(createCheckStrict());

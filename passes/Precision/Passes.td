@@ -278,6 +278,28 @@ def SetPolicy : PrecisionPass<"mp-set-policy"> {
   }];
 }
 
+def FoldQuantizedCasts : PrecisionPass<"mp-fold-quantized-casts"> {
+  let summary = "Fold the model's casts next to quantized values";
+  let description = [{
+    Before: any module; `mp-set-policy` has run. After: DequantizeLinear yields
+    16 bit if its users are Casts to that type, and QuantizeLinear reads 16 bit
+    if its data is a widening Cast; the Casts are gone. Exporters leave these
+    around pairs that are fp32 in a 16-bit model. The scale becomes a constant of
+    the type; a DequantizeLinear of an int32 constant becomes a constant.
+
+    Left alone: nodes whose schema does not admit the type (below opset 19),
+    those whose scale would be subnormal, zero or infinite, or is not a constant
+    (below opset 23), operators that a list denies, and, with
+    `keep-quantized-f32`, all.
+
+    Example: test/Precision/mp-fold-quantized-casts.mlir
+  }];
+  let options = [
+    Option<"keepQuantized", "keep-quantized-f32", "bool", /*default=*/"false",
+           "change nothing">,
+  ];
+}
+
 def Classify : PrecisionPass<"mp-classify"> {
   let summary = "Give every node a precision class and the reason for it";
   let description = [{
@@ -328,7 +350,12 @@ def Assign : PrecisionPass<"mp-assign"> {
     the type that their users need.
 
     With both rules, a constant that would overflow or vanish keeps its users
-    fp32.
+    fp32. No cast falls between DequantizeLinear and its users, or between
+    QuantizeLinear and the node that yields its data: DequantizeLinear has the
+    type of its users, and QuantizeLinear that of the node before it. Both stay
+    fp32, and the product between them too, where the schema does not admit 16
+    bit, or where a scale would be subnormal, zero or infinite
+    (mp-assign-quantized.mlir).
 
     Remarks of category `mp-precision`: passed for a node that becomes 16 bit,
     missed for an allowed one that stays fp32, analysis for the others.
@@ -348,6 +375,14 @@ def Assign : PrecisionPass<"mp-assign"> {
     Option<"maxWeightCopy", "max-weight-copy", "int64_t", /*default=*/"4096",
            "bytes up to which a constant with 16-bit and fp32 users is stored "
            "in both types instead of cast">,
+    Option<"keepQuantized", "keep-quantized-f32", "bool", /*default=*/"false",
+           "keep QuantizeLinear, DequantizeLinear and the products between them "
+           "fp32, for runtimes with integer kernels for fp32 pairs only">,
+    Option<"requantizedBiases", "requantized-biases", "bool",
+           /*default=*/"true",
+           "the runtime may quantize constant biases again, with the product of "
+           "both scales; in fp16, products for which it would be subnormal stay "
+           "fp32">,
     Option<"proveOptimum", "prove-optimum", "bool", /*default=*/"false",
            "fail unless no other assignment is better than the minimum cut, by "
            "trying all; for tests">,
@@ -395,6 +430,12 @@ def InsertCasts : PrecisionPass<"mp-insert-casts"> {
     other uses see fp32 as before. A value is cast once per type, right after
     its definition, so that subgraphs capture the cast value. Graph inputs and
     outputs keep types and names; casts carry `mp.inserted`.
+
+    Results of DequantizeLinear are not cast: users of another type get a node
+    of their own. An int32 constant (a bias) that 16-bit nodes want dequantized
+    becomes a constant. From opset 23 on, a scale gets the type of the floats if
+    this type holds it, as opsets 19 to 22 demand and most runtimes expect; else
+    `output_dtype` says the type.
 
     Example: test/Precision/mp-insert-casts.mlir
   }];

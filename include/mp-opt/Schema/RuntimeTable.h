@@ -11,7 +11,7 @@
 //
 //   runtime   NAME
 //   release   VERSION  FIRST-OPSET  LAST-OPSET
-//   rule      one-type | casts-fp16 | storage | fp32-scales | functions |
+//   rule      one-type | casts-fp16 | storage | functions |
 //             static-shapes | fallback-16bit
 //   fallback  NAME[:VERSION]
 //   kernel    OPERATOR  VERSIONS  VARIABLE  TYPES  CONDITION  RELEASES
@@ -69,15 +69,13 @@ enum class RuntimeRule : uint8_t {
   CastsFP16 = 2,
   /// Types in the file are storage: computing in 16 bit gains nothing.
   Storage = 4,
-  /// Scales of QuantizeLinear and DequantizeLinear stay fp32.
-  FP32Scales = 8,
   /// An operator without a kernel runs as the function by which ONNX defines
   /// it.
-  InlinesFunctions = 16,
+  InlinesFunctions = 8,
   /// All dimensions are known.
-  StaticShapes = 32,
+  StaticShapes = 16,
   /// The fallback runs next to it in 16 bit, too.
-  Fallback16Bit = 64,
+  Fallback16Bit = 32,
 };
 
 class RuntimeTable {

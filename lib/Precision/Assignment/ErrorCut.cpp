@@ -69,7 +69,7 @@ private:
   void keepUnknownF32();
   void readErrors();
   bool isLow(int variable) const {
-    return variable >= 0 && !graph.isConstant(variable) &&
+    return variable >= 0 && !graph.hasBothTypes(variable) &&
            variables[variable].state == Variable::Low;
   }
   /// The bytes of values, and the error of their roundings.
@@ -126,7 +126,7 @@ void ErrorCut::keepUnknownF32() {
   for (auto [index, variable] : llvm::enumerate(variables)) {
     Operation *node = graph.getNode(index);
     if (!node || variable.state != Variable::Free ||
-        variable.kind == Variable::Constant)
+        graph.hasBothTypes(int(index)))
       continue;
     bool isNested = !isa<onnxir::GraphOp>(node->getParentOp());
     if (!isNested && !node->getNumRegions() && getRoundingError(node))
@@ -235,7 +235,7 @@ void ErrorCut::solve(double price, ArrayRef<unsigned> kept) {
   };
   for (auto [value, entry] : llvm::zip(graph.getValues(), errors)) {
     network.addValue(value);
-    if (!graph.isConstant(value.producer))
+    if (!graph.hasBothTypes(value.producer))
       network.addResultPrice(value.producer, toBytes(entry.result));
     for (const OperandError &operand : entry.operands)
       network.addOperandPrice(value.producer, operand.consumer,
@@ -395,7 +395,7 @@ double ErrorCut::run() {
   keepUnknownF32();
   keepNotNarrowableF32(graph);
   for (auto [index, variable] : llvm::enumerate(variables))
-    if (variable.state == Variable::Free && variable.kind != Variable::Constant)
+    if (variable.state == Variable::Free && !graph.hasBothTypes(int(index)))
       decided.push_back(index);
   readErrors();
   setAll(Variable::F32);

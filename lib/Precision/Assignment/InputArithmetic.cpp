@@ -174,7 +174,7 @@ bool InputArithmetic::readsOnlyF32(unsigned index) const {
   bool hasF32 = false;
   for (unsigned read : variables[index].reads) {
     const ValueEntry &value = graph.getValues()[read];
-    if (value.isDerivedFromConstants)
+    if (value.isDerivedFromConstants || value.producer == int(index))
       continue;
     hasF32 = true;
     if (value.producer >= 0 && variables[value.producer].state != Variable::F32)

@@ -7,6 +7,8 @@
 
 #include "PrecisionGraph.h"
 
+#include "QuantizedTypes.h"
+
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Parameters.h"
 #include "mp-opt/Precision/Patterns/Choices.h"
@@ -37,6 +39,7 @@ PrecisionGraph::PrecisionGraph(ModuleOp module, Type lowType,
   forEachScope(module, [&](Operation *scope) { addScope(scope, nextNode); });
   forEachScope(module, [&](Operation *scope) { joinContainers(scope); });
   forEachScope(module, [&](Operation *scope) { joinChoices(scope); });
+  QuantizedTypes(*this).run();
   for (SmallVector<int, 1> &list : nodeVariables)
     for (int &variable : list)
       variable = find(variable);
@@ -169,7 +172,7 @@ void PrecisionGraph::addNode(unsigned index, SchemaCache &schemas,
     bool passesConstants =
         entry.opClass == OpClass::Promote || entry.opClass == OpClass::Follow;
     if (variables[variable].kind == Variable::Node && readsOnlyConstants &&
-        passesConstants && !typeVariable.reads.empty())
+        passesConstants && !typeVariable.reads.empty() && !isDequantizer(op))
       derivedFromConstants.insert(typeVariable.writes.begin(),
                                   typeVariable.writes.end());
   }
@@ -478,8 +481,9 @@ DecisionReason PrecisionGraph::getOperandReason(const ValueEntry &value) const {
 //===----------------------------------------------------------------------===//
 
 int64_t PrecisionGraph::getCastBytes(const ValueEntry &value) const {
-  bool isCopied =
-      isConstant(value.producer) && getLowBytes(value) <= options.maxWeightCopy;
+  bool isCopied = hasBothTypes(value.producer) &&
+                  (variables[value.producer].kind == Variable::Dequantized ||
+                   getLowBytes(value) <= options.maxWeightCopy);
   return isCopied ? getLowBytes(value) : 3 * getLowBytes(value);
 }
 
@@ -487,7 +491,7 @@ int64_t PrecisionGraph::getCost(const ValueEntry &value, Uses uses) const {
   bool anyLow = uses.lowConsumers;
   bool anyF32 = value.hasF32Use || uses.lowConsumers < value.consumers.size();
   bool isStoredLow =
-      isConstant(value.producer) ? anyLow && !anyF32 : uses.isProducerLow;
+      hasBothTypes(value.producer) ? anyLow && !anyF32 : uses.isProducerLow;
   int64_t bytes = (isStoredLow ? 1 : 2) * getLowBytes(value);
   if (isStoredLow ? anyF32 : anyLow)
     bytes += isStoredLow ? 3 * getLowBytes(value) : getCastBytes(value);
