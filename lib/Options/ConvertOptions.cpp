@@ -252,6 +252,8 @@ Error ConvertFlags::completeConversion() {
     options.conversion.ranges = makeRangeObserver(options.calibration);
   if (!failed)
     failed = completeErrors(isMixed);
+  options.conversion.io = options.conversion.mixed->policy.io;
+  options.conversion.raiseOpset = options.conversion.mixed->raiseOpset;
   if (!isMixed)
     options.conversion.mixed.reset();
   if (!training.train)

@@ -78,6 +78,7 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   observed.headRoom = request.headRoom;
   observed.trustData = request.trustData;
   pm.addPass(createAnnotateObservedRanges(observed));
+  pm.addPass(createSetIOTypes());
   pm.addPass(createClassify());
   if (request.raiseOpset) {
     RaiseOpsetOptions raising;
@@ -95,6 +96,7 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   pm.addPass(createInsertCasts());
   pm.addPass(createSimplifyCasts());
   pm.addPass(createNarrowSaved());
+  pm.addPass(createConvertIO());
   pm.addPass(createConvertWeights({request.maxWeightCopy}));
   VerifyPrecisionOptions verify;
   verify.keepMarks = options.keepMarks;
@@ -105,6 +107,23 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   if (options.distribute)
     pm.addPass(createDistribute());
   pm.addPass(createExpandLossScaling());
+}
+
+void buildIOPipeline(OpPassManager &pm, ArrayRef<std::string> io,
+                     bool raiseOpset) {
+  auto asksFor = [&](StringRef type) {
+    return llvm::any_of(
+        io, [&](StringRef rule) { return rule.contains_insensitive(type); });
+  };
+  AnnotateSensitiveValuesOptions annotating;
+  annotating.precision = asksFor("bf") ? "bf16" : "fp16";
+  pm.addPass(createAnnotateSensitiveValues(annotating));
+  SetIOTypesOptions setting;
+  setting.io = putInBraces(io);
+  pm.addPass(createSetIOTypes(setting));
+  if (raiseOpset)
+    pm.addPass(createRaiseOpset());
+  pm.addPass(createConvertIO());
 }
 
 static AddOptimizerOptions getOptimizerOptions(const TrainingRequest &from) {
