@@ -22,7 +22,9 @@ def RaiseOpset : GraphPass<"onnx-raise-opset"> {
 
     Without these options, after `mp-classify`: the default domain is raised to
     the lowest version at which the allowed ops admit the 16-bit type (bf16 and
-    Conv: 22; DequantizeLinear and QuantizeLinear next to them: 19). If a node prevents that, nothing changes, and a missed remark of
+    Conv: 22; DequantizeLinear and QuantizeLinear next to them: 19), and Cast
+    the types that `mp-set-io-types` wants. If a node prevents that, nothing
+    changes, and a missed remark of
     category `mp-precision` names this node and the nodes that stay fp32;
     reports find it in `mp.opset_obstacle`. Graphs with ops that update operands
     in place are left alone: the runtimes for them stop at earlier opsets.

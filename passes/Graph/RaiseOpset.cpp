@@ -7,12 +7,14 @@
 
 #include "Graph/Passes.h"
 
+#include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Graph/OpsetUpgrade.h"
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
 #include "mp-opt/Precision/Analysis/QuantizedPairs.h"
 #include "mp-opt/Precision/Assignment/PrecisionRemarks.h"
+#include "mp-opt/Precision/Policy/InterfaceTypes.h"
 #include "mp-opt/Precision/Policy/Policy.h"
 #include "mp-opt/Precision/Policy/RuntimeKernels.h"
 
@@ -138,6 +140,25 @@ static void collectNeeded(Operation *scope, ElementKind low, bool raisesPairs,
   });
 }
 
+/// Inputs and outputs that --io changes are cast to and from their new types.
+static void collectInterfaceNeeds(ModuleOp module, NeededOpsets &needed) {
+  InterfaceTypes interface(module);
+  auto *dialect = module.getContext()->getLoadedDialect<ONNXDialect>();
+  const OpFamily *family = dialect->getSchemas().lookup("", "Cast");
+  const OpSchema *now = getSchemaAt(*family, getOpset(module, ""));
+  auto admits = [](const OpSchema &schema, ElementKind kind) {
+    return schema.typesOf(schema.outputs[0]).containsTensor(kind);
+  };
+  for (Type type : interface.getTypes())
+    for (const std::unique_ptr<OpSchema> &version : family->getVersions()) {
+      ElementKind kind = getElementKind(type);
+      if (admits(*now, kind) || !admits(*version, kind))
+        continue;
+      needed.try_emplace(version->since, getMainGraph(module));
+      break;
+    }
+}
+
 static bool hasInPlaceOps(GraphOp graph) {
   return graph
       ->walk([](Operation *op) {
@@ -225,17 +246,20 @@ static std::string findRuntimeObstacle(ModuleOp module, int opset,
 
 void RaiseOpset::raiseAsNeeded(Type lowType, const RuntimeKernels *kernels) {
   ModuleOp module = getOperation();
-  ElementKind low = getElementKind(lowType);
+  ElementKind low = lowType ? getElementKind(lowType) : ElementKind::Undefined;
   for (auto graph : module.getOps<GraphOp>()) {
     NeededOpsets needed;
+    collectInterfaceNeeds(module, needed);
     for (Operation *scope : getScopes(module))
-      collectNeeded(scope, low, !keepQuantized, kernels, needed);
+      if (lowType)
+        collectNeeded(scope, low, !keepQuantized, kernels, needed);
     // The highest possible opset covers the lower ones, too.
     for (auto &[opset, node] : llvm::reverse(needed)) {
       std::string prefix = "needs opset " + std::to_string(opset) + ", but ";
       auto miss = [&, opset = opset, node = node](const std::string &reason) {
-        emitPrecisionRemark(node, RemarkOutcome::Missed, "f32",
-                            prefix + reason);
+        if (isNode(node))
+          emitPrecisionRemark(node, RemarkOutcome::Missed, "f32",
+                              prefix + reason);
         noteObstacle(opset, reason);
       };
       if (opset > limit) {
@@ -271,13 +295,16 @@ void RaiseOpset::runOnOperation() {
   // The policy may forbid it.
   PolicyAttr policy = getPolicy(getOperation());
   auto raise = policy ? policy.getOption<BoolAttr>("raise_opset") : BoolAttr();
-  if (!policy || (raise && !raise.getValue()))
+  if (raise && !raise.getValue())
     return;
+  if (!policy && InterfaceTypes(getOperation()).empty())
+    return;
+  Type lowType = policy ? policy.getLowType() : Type();
   if (runtime.empty())
-    return raiseAsNeeded(policy.getLowType(), nullptr);
+    return raiseAsNeeded(lowType, nullptr);
   llvm::Expected<RuntimeKernels> kernels = RuntimeKernels::create(runtime);
   if (kernels)
-    return raiseAsNeeded(policy.getLowType(), &*kernels);
+    return raiseAsNeeded(lowType, &*kernels);
   getOperation().emitError() << "--runtime: " << toString(kernels.takeError());
   signalPassFailure();
 }

@@ -97,6 +97,7 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   observed.headRoom = request.headRoom;
   observed.trustData = request.trustData;
   pm.addPass(createAnnotateObservedRanges(observed));
+  pm.addPass(createSetIOTypes());
   pm.addPass(createClassify());
   if (request.raiseOpset) {
     RaiseOpsetOptions raising;
@@ -120,6 +121,7 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   pm.addPass(createInsertCasts());
   pm.addPass(createSimplifyCasts());
   pm.addPass(createNarrowSaved());
+  pm.addPass(createConvertIO());
   pm.addPass(createConvertWeights({request.maxWeightCopy}));
   if (!runtime.empty())
     pm.addPass(createStoreWeights());
@@ -132,6 +134,23 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   if (options.distribute)
     pm.addPass(createDistribute());
   pm.addPass(createExpandLossScaling());
+}
+
+void buildIOPipeline(OpPassManager &pm, ArrayRef<std::string> io,
+                     bool raiseOpset) {
+  auto asksFor = [&](StringRef type) {
+    return llvm::any_of(
+        io, [&](StringRef rule) { return rule.contains_insensitive(type); });
+  };
+  AnnotateSensitiveValuesOptions annotating;
+  annotating.precision = asksFor("bf") ? "bf16" : "fp16";
+  pm.addPass(createAnnotateSensitiveValues(annotating));
+  SetIOTypesOptions setting;
+  setting.io = putInBraces(io);
+  pm.addPass(createSetIOTypes(setting));
+  if (raiseOpset)
+    pm.addPass(createRaiseOpset());
+  pm.addPass(createConvertIO());
 }
 
 static AddOptimizerOptions getOptimizerOptions(const TrainingRequest &from) {

@@ -180,6 +180,9 @@ def AnnotateSensitiveValues : AnnotatePass<"mp-annotate-sensitive-values"> {
     the model's multiply-adds, these products stay unmarked; they carry
     `mp.costly`, the reason, and `mp-check-inputs` warns of them.
 
+    Inputs of the main graph that the search reaches are in
+    `mp.sensitive_inputs`, with the reason.
+
     include/mp-opt/Precision/Analysis/SensitiveValues.h has the rules.
 
     Example: test/Precision/mp-annotate-sensitive-values.mlir
@@ -192,9 +195,8 @@ def AnnotateRuntime : PrecisionPass<"mp-annotate-runtime"> {
     `runtime` is NAME[:VERSION] of a table of lib/Schema/Runtimes. After: a node
     whose 16-bit form has no kernel there, at the opset in force, has
     `mp.no_kernel` with the reason; `mp-assign` keeps it fp32. A normalization
-    whose statistics must have the type of its data there, or an attention whose
-    caches must, has `mp.one_type`; all of these operands are one type variable
-    of the node then.
+    whose statistics must have the type of its data there has `mp.one_type`; all
+    of these operands are one type variable of the node then.
 
     Left alone: control flow and custom ops. Run the pass after the opset is
     raised: kernels belong to versions of an operator.
@@ -256,6 +258,49 @@ def SetInputRanges : PrecisionPass<"mp-set-input-ranges"> {
   let options = [
     ListOption<"ranges", "ranges", "std::string", "NAME:LOW..HIGH of inputs">,
   ];
+}
+
+def SetIOTypes : PrecisionPass<"mp-set-io-types"> {
+  let summary = "Decide the types of graph inputs and outputs";
+  let description = [{
+    Before: any module; `mp-set-policy` has run if a policy has rules, and the
+    analyses have marked what 16 bit would spoil. After: the module has
+    `mp.wanted_inputs` and `mp.wanted_outputs`, the element types that the
+    rules ask for and the graph does not have, or `none`. No type has changed.
+
+    A rule is a type (fp32, fp16, bf16) for all inputs and outputs that are
+    float tensors, or `PATTERN=TYPE`, a regular expression for whole names,
+    which beats a type for all. With a type for all, a warning names what stays
+    fp32: an input whose last digits decide results (`mp.sensitive_inputs`), and
+    values that are known to exceed fp16. A pattern is obeyed, with a warning of
+    the same. Left alone by a type for all: float64, integers, sequences, and
+    inputs with a default.
+
+    These are errors: a rule of another form, two rules of one rank that
+    contradict each other, a pattern that matches nothing or only values whose
+    type cannot change, a range of `mp.input_ranges` beyond the type, and rules
+    for a graph that trains.
+
+    Example: test/Precision/mp-set-io-types.mlir
+  }];
+  let options = [
+    ListOption<"io", "io", "std::string", "TYPE or PATTERN=TYPE">,
+  ];
+}
+
+def ConvertIO : PrecisionPass<"mp-convert-io"> {
+  let summary = "Cast what inputs and outputs still need";
+  let description = [{
+    Before: `mp-set-io-types`, and `mp-simplify-casts` if precision was decided:
+    inputs and outputs in the 16-bit type of the policy have it already. After:
+    all inputs and outputs have the types that `mp-set-io-types` wants, and the
+    names that they had. An input is cast once to the type that it had; a Cast
+    that reads it reads the new type instead. An output that was widened is cast
+    from the value before. It is an error if the opset has no such Cast. Without
+    a policy, no mark is left.
+
+    Example: test/Precision/mp-convert-io.mlir
+  }];
 }
 
 def SetPolicy : PrecisionPass<"mp-set-policy"> {
@@ -429,7 +474,8 @@ def InsertCasts : PrecisionPass<"mp-insert-casts"> {
     Before: `mp-assign`. After: nodes assigned 16 bit take and yield it, all
     other uses see fp32 as before. A value is cast once per type, right after
     its definition, so that subgraphs capture the cast value. Graph inputs and
-    outputs keep types and names; casts carry `mp.inserted`.
+    outputs keep types and names, except for those to which `mp-set-io-types`
+    gives the 16-bit type, which keep their names; casts carry `mp.inserted`.
 
     Results of DequantizeLinear are not cast: users of another type get a node
     of their own. An int32 constant (a bias) that 16-bit nodes want dequantized

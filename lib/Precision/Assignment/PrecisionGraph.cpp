@@ -12,6 +12,7 @@
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Parameters.h"
 #include "mp-opt/Precision/Patterns/Choices.h"
+#include "mp-opt/Precision/Policy/InterfaceTypes.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -37,6 +38,7 @@ PrecisionGraph::PrecisionGraph(ModuleOp module, Type lowType,
   consumers.reserve(2 * nodes.size());
   unsigned nextNode = 0;
   forEachScope(module, [&](Operation *scope) { addScope(scope, nextNode); });
+  addInterface(module, lowType);
   forEachScope(module, [&](Operation *scope) { joinContainers(scope); });
   forEachScope(module, [&](Operation *scope) { joinChoices(scope); });
   QuantizedTypes(*this).run();
@@ -103,6 +105,25 @@ void PrecisionGraph::addConstant(Operation *op, std::optional<unsigned> node) {
   parents.push_back(int(variables.size()));
   variables.push_back(std::move(variable));
   derivedFromConstants.insert(value);
+}
+
+/// Inputs and outputs that the user wants in 16 bit are variables of their own:
+/// a reader that is f32 needs a cast, one that is 16 bit needs none.
+void PrecisionGraph::addInterface(ModuleOp module, Type lowType) {
+  InterfaceTypes interface(module);
+  auto add = [&] {
+    Variable variable;
+    variable.kind = Variable::Interface;
+    variable.state = Variable::Low;
+    variable.reason = getReason("its type is asked for by --io");
+    parents.push_back(int(variables.size()));
+    variables.push_back(std::move(variable));
+    return parents.back();
+  };
+  for (BlockArgument input : interface.getInputsIn(lowType))
+    producers[input] = add();
+  for (OpOperand *output : interface.getOutputsIn(lowType))
+    consumers[output] = add();
 }
 
 /// Settles a node without an f32 variable: nothing is left to decide.

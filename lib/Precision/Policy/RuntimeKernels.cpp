@@ -194,9 +194,7 @@ std::string RuntimeKernels::getFinalObstacle(Operation *node,
 }
 
 bool hasOperandsOfOneType(Operation *node) {
-  return getOperatorTraits(node).hasRole(OperandRole::Statistics) ||
-         (getDomain(node) == "com.microsoft" &&
-          getOpType(node) == "GroupQueryAttention");
+  return getOperatorTraits(node).hasRole(OperandRole::Statistics);
 }
 
 } // namespace mp

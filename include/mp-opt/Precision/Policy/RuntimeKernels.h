@@ -46,7 +46,7 @@ private:
 };
 
 /// True if a node's operands of several type variables must have one type for
-/// the runtimes that want it: statistics of a normalization, caches.
+/// the runtimes that want it: statistics of a normalization.
 bool hasOperandsOfOneType(mlir::Operation *node);
 
 } // namespace mp
