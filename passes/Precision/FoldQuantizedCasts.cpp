@@ -186,7 +186,7 @@ void QuantizedCastFolder::foldDequantizer(Operation *op) {
     return;
   bool isShared = size_t(std::distance(result.use_begin(), result.use_end())) !=
                   casts.size();
-  Operation *narrow = isShared ? copyDequantizer(op, elementType, names) : op;
+  Operation *narrow = isShared ? copyInType(op, elementType, names) : op;
   if (!setResultType(narrow, elementType, scale))
     return;
   for (Operation *cast : casts) {

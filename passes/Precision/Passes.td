@@ -354,6 +354,10 @@ def Assign : PrecisionPass<"mp-assign"> {
     Option<"keepQuantized", "keep-quantized-f32", "bool", /*default=*/"false",
            "keep QuantizeLinear, DequantizeLinear and the products between them "
            "fp32, for runtimes with integer kernels for fp32 pairs only">,
+    Option<"ownScales", "own-scales", "bool", /*default=*/"false",
+           "the runtime computes with fp32 scales next to 16-bit floats, which "
+           "opset 23 admits; else pairs whose scale 16 bit does not hold stay "
+           "fp32">,
     Option<"requantizedBiases", "requantized-biases", "bool",
            /*default=*/"true",
            "the runtime may quantize constant biases again, with the product of "
