@@ -14,6 +14,7 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Autodiff/Autodiff.h"
+#include "mp-opt/Schema/RuntimeTable.h"
 
 #include "mlir/Pass/PassRegistry.h"
 
@@ -52,12 +53,27 @@ static SmallVector<std::string> putInBraces(ArrayRef<std::string> texts) {
   return braced;
 }
 
+/// Raises older models to the first opset that a runtime reads. A pass reports
+/// a runtime that is not known.
+static void raiseToFirstOpset(OpPassManager &pm, StringRef runtime) {
+  auto profile = RuntimeProfile::create(runtime);
+  if (!profile)
+    return llvm::consumeError(profile.takeError());
+  RaiseOpsetOptions raising;
+  raising.atLeast = profile->getFirstOpset();
+  if (raising.atLeast > 1)
+    pm.addPass(createRaiseOpset(raising));
+}
+
 void buildMixedPrecisionPipeline(OpPassManager &pm,
                                  const MixedPrecisionOptions &options,
                                  const MixedPrecisionHooks &hooks) {
   MixedPrecisionRequest request = options.getRequest();
+  std::string runtime = request.runtime == "any" ? "" : request.runtime;
   if (hooks.beforeAssign || hooks.afterAssign)
     pm.addPass(createInlineFunctions());
+  if (!runtime.empty() && request.raiseOpset)
+    raiseToFirstOpset(pm, runtime);
   pm.addPass(createSpecializeFunctions());
   if (!request.inputRanges.empty()) {
     SetInputRangesOptions stating;
@@ -81,14 +97,20 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   observed.headRoom = request.headRoom;
   observed.trustData = request.trustData;
   pm.addPass(createAnnotateObservedRanges(observed));
+  pm.addPass(createSetIOTypes());
   pm.addPass(createClassify());
   if (request.raiseOpset) {
     RaiseOpsetOptions raising;
     raising.limit = request.opsetLimit;
+    raising.runtime = runtime;
     raising.keepQuantized = options.keepQuantized;
     pm.addPass(createRaiseOpset(raising));
     pm.addPass(createClassify());
   }
+  // Rules by name have found their nodes.
+  pm.addPass(createRemoveCasts());
+  if (!runtime.empty())
+    pm.addPass(createAnnotateRuntime({runtime, /*precision=*/""}));
   if (hooks.beforeAssign)
     hooks.beforeAssign(pm);
   addAssign(pm, request, options.keepQuantized);
@@ -99,7 +121,10 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   pm.addPass(createInsertCasts());
   pm.addPass(createSimplifyCasts());
   pm.addPass(createNarrowSaved());
+  pm.addPass(createConvertIO());
   pm.addPass(createConvertWeights({request.maxWeightCopy}));
+  if (!runtime.empty())
+    pm.addPass(createStoreWeights());
   VerifyPrecisionOptions verify;
   verify.keepMarks = options.keepMarks;
   pm.addPass(createVerifyPrecision(verify));
@@ -109,6 +134,23 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   if (options.distribute)
     pm.addPass(createDistribute());
   pm.addPass(createExpandLossScaling());
+}
+
+void buildIOPipeline(OpPassManager &pm, ArrayRef<std::string> io,
+                     bool raiseOpset) {
+  auto asksFor = [&](StringRef type) {
+    return llvm::any_of(
+        io, [&](StringRef rule) { return rule.contains_insensitive(type); });
+  };
+  AnnotateSensitiveValuesOptions annotating;
+  annotating.precision = asksFor("bf") ? "bf16" : "fp16";
+  pm.addPass(createAnnotateSensitiveValues(annotating));
+  SetIOTypesOptions setting;
+  setting.io = putInBraces(io);
+  pm.addPass(createSetIOTypes(setting));
+  if (raiseOpset)
+    pm.addPass(createRaiseOpset());
+  pm.addPass(createConvertIO());
 }
 
 static AddOptimizerOptions getOptimizerOptions(const TrainingRequest &from) {

@@ -120,6 +120,12 @@ void buildMixedPrecisionPipeline(mlir::OpPassManager &pm,
                                  const MixedPrecisionOptions &options,
                                  const MixedPrecisionHooks &hooks = {});
 
+/// Changes the types of inputs and outputs alone, by the rules of --io
+/// (Precision/Policy/InterfaceTypes.h): for models whose precision is not
+/// decided.
+void buildIOPipeline(mlir::OpPassManager &pm, llvm::ArrayRef<std::string> io,
+                     bool raiseOpset);
+
 /// Adds mp-assign as the pipeline does.
 void addAssign(mlir::OpPassManager &pm, const MixedPrecisionRequest &request,
                bool keepQuantized = false);

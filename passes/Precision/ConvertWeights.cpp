@@ -168,6 +168,17 @@ void ConvertWeights::reportOverflow(Operation *constant) {
                            std::to_string(facts.toZero) + " become zero");
 }
 
+/// A constant that becomes an output of the graph in place of a cast takes over
+/// its name.
+static void takeOutputName(OpResult cast, OpResult constant) {
+  StringRef name = onnxir::getValueName(cast);
+  bool isOutput = llvm::any_of(cast.getUsers(), [](Operation *user) {
+    return isa<YieldOp>(user) && isa<GraphOp>(user->getParentOp());
+  });
+  if (isOutput && !name.empty())
+    setValueName(constant, name.str());
+}
+
 void ConvertWeights::convert(Operation *constant, SchemaCache &schemas) {
   ConstantUses uses = collectUses(constant->getResult(0));
   if (uses.casts.empty() || isDenied(constant) ||
@@ -181,6 +192,7 @@ void ConvertWeights::convert(Operation *constant, SchemaCache &schemas) {
   if (!converted)
     return;
   for (Operation *cast : uses.casts) {
+    takeOutputName(cast->getResult(0), converted->getResult(0));
     cast->getResult(0).replaceAllUsesWith(converted->getResult(0));
     cast->erase();
     ++removed;

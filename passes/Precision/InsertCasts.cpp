@@ -18,6 +18,7 @@
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Precision/Analysis/QuantizedPairs.h"
 #include "mp-opt/Precision/Assignment/FloatTypeVariables.h"
+#include "mp-opt/Precision/Policy/InterfaceTypes.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -251,6 +252,9 @@ void CastInserter::run() {
     scope->walk<WalkOrder::PreOrder>(
         [&](Operation *op) { collect(op, schemas); });
   }
+  InterfaceTypes interface(module);
+  llvm::append_range(lowValues, interface.getInputsIn(lowType));
+  llvm::append_range(lowOperands, interface.getOutputsIn(lowType));
   for (Value value : lowValues)
     if (holdsF32(value.getType()))
       value.setType(withFloatElement(value.getType(), lowType));

@@ -180,10 +180,36 @@ def AnnotateSensitiveValues : AnnotatePass<"mp-annotate-sensitive-values"> {
     the model's multiply-adds, these products stay unmarked; they carry
     `mp.costly`, the reason, and `mp-check-inputs` warns of them.
 
+    Inputs of the main graph that the search reaches are in
+    `mp.sensitive_inputs`, with the reason.
+
     include/mp-opt/Precision/Analysis/SensitiveValues.h has the rules.
 
     Example: test/Precision/mp-annotate-sensitive-values.mlir
   }];
+}
+
+def AnnotateRuntime : PrecisionPass<"mp-annotate-runtime"> {
+  let summary = "Mark nodes that the runtime does not run in 16 bit";
+  let description = [{
+    `runtime` is NAME[:VERSION] of a table of lib/Schema/Runtimes. After: a node
+    whose 16-bit form has no kernel there, at the opset in force, has
+    `mp.no_kernel` with the reason; `mp-assign` keeps it fp32. A normalization
+    whose statistics must have the type of its data there has `mp.one_type`; all
+    of these operands are one type variable of the node then.
+
+    Left alone: control flow and custom ops. Run the pass after the opset is
+    raised: kernels belong to versions of an operator.
+
+    Example: test/Precision/mp-annotate-runtime.mlir
+  }];
+  let options = [
+    Option<"runtime", "runtime", "std::string", /*default=*/"\"\"",
+           "NAME[:VERSION]">,
+    Option<"precision", "precision", "std::string", /*default=*/"\"\"",
+           "16-bit type: bf16 or fp16; if empty, the module's type, or "
+           "bf16">,
+  ];
 }
 
 def AnnotateObservedRanges : PrecisionPass<"mp-annotate-observed-ranges"> {
@@ -232,6 +258,49 @@ def SetInputRanges : PrecisionPass<"mp-set-input-ranges"> {
   let options = [
     ListOption<"ranges", "ranges", "std::string", "NAME:LOW..HIGH of inputs">,
   ];
+}
+
+def SetIOTypes : PrecisionPass<"mp-set-io-types"> {
+  let summary = "Decide the types of graph inputs and outputs";
+  let description = [{
+    Before: any module; `mp-set-policy` has run if a policy has rules, and the
+    analyses have marked what 16 bit would spoil. After: the module has
+    `mp.wanted_inputs` and `mp.wanted_outputs`, the element types that the
+    rules ask for and the graph does not have, or `none`. No type has changed.
+
+    A rule is a type (fp32, fp16, bf16) for all inputs and outputs that are
+    float tensors, or `PATTERN=TYPE`, a regular expression for whole names,
+    which beats a type for all. With a type for all, a warning names what stays
+    fp32: an input whose last digits decide results (`mp.sensitive_inputs`), and
+    values that are known to exceed fp16. A pattern is obeyed, with a warning of
+    the same. Left alone by a type for all: float64, integers, sequences, and
+    inputs with a default.
+
+    These are errors: a rule of another form, two rules of one rank that
+    contradict each other, a pattern that matches nothing or only values whose
+    type cannot change, a range of `mp.input_ranges` beyond the type, and rules
+    for a graph that trains.
+
+    Example: test/Precision/mp-set-io-types.mlir
+  }];
+  let options = [
+    ListOption<"io", "io", "std::string", "TYPE or PATTERN=TYPE">,
+  ];
+}
+
+def ConvertIO : PrecisionPass<"mp-convert-io"> {
+  let summary = "Cast what inputs and outputs still need";
+  let description = [{
+    Before: `mp-set-io-types`, and `mp-simplify-casts` if precision was decided:
+    inputs and outputs in the 16-bit type of the policy have it already. After:
+    all inputs and outputs have the types that `mp-set-io-types` wants, and the
+    names that they had. An input is cast once to the type that it had; a Cast
+    that reads it reads the new type instead. An output that was widened is cast
+    from the value before. It is an error if the opset has no such Cast. Without
+    a policy, no mark is left.
+
+    Example: test/Precision/mp-convert-io.mlir
+  }];
 }
 
 def SetPolicy : PrecisionPass<"mp-set-policy"> {
@@ -409,7 +478,8 @@ def InsertCasts : PrecisionPass<"mp-insert-casts"> {
     Before: `mp-assign`. After: nodes assigned 16 bit take and yield it, all
     other uses see fp32 as before. A value is cast once per type, right after
     its definition, so that subgraphs capture the cast value. Graph inputs and
-    outputs keep types and names; casts carry `mp.inserted`.
+    outputs keep types and names, except for those to which `mp-set-io-types`
+    gives the 16-bit type, which keep their names; casts carry `mp.inserted`.
 
     Results of DequantizeLinear are not cast: users of another type get a node
     of their own. An int32 constant (a bias) that 16-bit nodes want dequantized
@@ -428,7 +498,9 @@ def SimplifyCasts : PrecisionPass<"mp-simplify-casts"> {
     value only to narrow it back, and none narrows the result of data movement
     that could have moved the narrow value instead (because it grows its
     operand, or because its operand is cast already). A narrowing that is
-    widened again rounds, and stays. The model's own casts are left alone.
+    widened again rounds, and stays. A cast of the model to fp32 whose result is
+    only narrowed yields 16 bit itself, if it has not rounded or its operand has
+    integers or truth values; other casts of the model are left alone.
 
     Example: test/Precision/mp-simplify-casts.mlir
   }];
@@ -456,6 +528,26 @@ def ConvertWeights : PrecisionPass<"mp-convert-weights"> {
   let options = [
     Option<"maxWeightCopy", "max-weight-copy", "int64_t", /*default=*/"4096",
            "bytes up to which a constant is stored in both types">,
+  ];
+}
+
+def StoreWeights : PrecisionPass<"mp-store-weights"> {
+  let summary = "Store weights in 16 bit that fp32 nodes read";
+  let description = [{
+    Before: `mp-convert-weights`. After: an fp32 initializer of at least
+    `min-bytes` is 16 bit, with a cast to fp32 for its readers, if each of them
+    is fp32 only because of `mp.no_kernel`: nodes that the policy allows, and
+    look-ups in a table; movements of data in between do not matter.
+
+    Left alone: weights that overflow or lose digits in 16 bit, those with a
+    reader that the policy or an analysis keeps fp32, graph outputs, and scopes
+    whose Cast does not admit the type.
+
+    Example: test/Precision/mp-store-weights.mlir
+  }];
+  let options = [
+    Option<"minBytes", "min-bytes", "int64_t", /*default=*/"512",
+           "fp32 bytes from which a weight is worth a cast">,
   ];
 }
 
@@ -494,6 +586,28 @@ def VerifyPrecision : PrecisionPass<"mp-verify-precision"> {
   let options = [
     Option<"keepMarks", "keep-marks", "bool", /*default=*/"false",
            "leave the marks of the passes in the module">,
+  ];
+}
+
+def CheckRuntime : PrecisionPass<"mp-check-runtime"> {
+  let summary = "Check that a runtime runs every node as it is";
+  let description = [{
+    `runtime` is NAME[:VERSION] of a table of lib/Schema/Runtimes. After: no
+    change. An error names the first node for which neither the runtime nor its
+    fallback has a kernel for the types that the node has, one whose operands
+    must have one type and do not, or an opset that the runtime does not read;
+    notes name further ones. With `lenient` it is a warning.
+
+    Conversions that the runtime inserts itself count, and so do functions that
+    define an operator where the runtime inlines them.
+
+    Example: test/Precision/mp-check-runtime.mlir
+  }];
+  let options = [
+    Option<"runtime", "runtime", "std::string", /*default=*/"\"\"",
+           "NAME[:VERSION]">,
+    Option<"lenient", "lenient", "bool", /*default=*/"false",
+           "warn instead of failing">,
   ];
 }
 

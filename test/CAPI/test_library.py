@@ -68,7 +68,7 @@ def test_every_function_is_called_here():
 
 
 def test_version(library):
-    assert library.api_version() == 2
+    assert library.api_version() == 3
     told = subprocess.run([MP_OPT, "--version"], capture_output=True, text=True)
     assert told.stdout.strip() == "mp-opt " + library.version().decode()
 

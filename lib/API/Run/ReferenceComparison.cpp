@@ -8,6 +8,7 @@
 #include "mp-opt/API/Run/ReferenceComparison.h"
 
 #include "ReferenceBounds.h"
+#include "mp-opt/API/Model/InputFit.h"
 #include "mp-opt/API/Model/TensorText.h"
 #include "mp-opt/Data/Convert.h"
 #include "mp-opt/Execution/CompileProgress.h"
@@ -102,6 +103,9 @@ static Expected<DataSet> convertData(const DataSet &data,
     for (const ModelValue &input : takes) {
       if (input.name != name)
         continue;
+      if (isFloat(tensor.getKind()) && isFloat(input.kind))
+        if (Error failed = checkElements(input, tensor))
+          return std::move(failed);
       Expected<Tensor> fitting = convertFloats(tensor, input.kind);
       if (!fitting)
         return prefixError("input '" + name + "'", fitting.takeError());

@@ -162,10 +162,13 @@ void ErrorCut::readErrors() {
 
 /// Adds the error of the roundings of one value.
 void ErrorCut::addPart(unsigned number, ErrorPart &sum) const {
-  if (isLow(graph.getValues()[number].producer))
+  // All readers of an input in 16 bit read rounded elements.
+  int producer = graph.getValues()[number].producer;
+  bool isInput = graph.isInterface(producer);
+  if (isLow(producer) && !isInput)
     return sum.add(errors[number].result);
   for (const OperandError &operand : errors[number].operands)
-    if (isLow(operand.consumer))
+    if (isInput || isLow(operand.consumer))
       sum.add(operand.part);
 }
 

@@ -193,8 +193,10 @@ void MinimumCut::solveParts() {
 void MinimumCut::dropPoorRegions() {
   if (!graph.getOptions().minSaving)
     return;
+  // Inputs and outputs are not a part of any region: they stay as they are.
   auto isLow = [&](int variable) {
-    return variable >= 0 && variables[variable].state == Variable::Low;
+    return variable >= 0 && variables[variable].state == Variable::Low &&
+           !graph.isInterface(variable);
   };
   llvm::IntEqClasses regions(variables.size());
   for (const ValueEntry &value : graph.getValues()) {
@@ -233,7 +235,7 @@ void MinimumCut::dropPoorRegions() {
     if (variable.state == Variable::Low && variable.isAsked)
       balances[regions[index]].isAsked = true;
   for (Variable &variable : variables) {
-    if (variable.state != Variable::Low)
+    if (variable.state != Variable::Low || variable.kind == Variable::Interface)
       continue;
     const Balance &balance = balances[regions[&variable - variables.data()]];
     double percent =

@@ -12,6 +12,7 @@
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Parameters.h"
 #include "mp-opt/Precision/Patterns/Choices.h"
+#include "mp-opt/Precision/Policy/InterfaceTypes.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -21,14 +22,6 @@ namespace mp {
 //===----------------------------------------------------------------------===//
 // Construction
 //===----------------------------------------------------------------------===//
-
-static bool admitsCast(Operation *scope, ElementKind low) {
-  auto *dialect = scope->getContext()->getLoadedDialect<ONNXDialect>();
-  const OpSchema *cast = dialect->getSchemas()
-                             .lookup("", "Cast")
-                             ->at(getOpset(scope, "").value_or(1));
-  return cast && cast->typesOf(cast->outputs[0]).containsTensor(low);
-}
 
 PrecisionGraph::PrecisionGraph(ModuleOp module, Type lowType,
                                std::vector<NodePrecision> &nodes,
@@ -45,6 +38,7 @@ PrecisionGraph::PrecisionGraph(ModuleOp module, Type lowType,
   consumers.reserve(2 * nodes.size());
   unsigned nextNode = 0;
   forEachScope(module, [&](Operation *scope) { addScope(scope, nextNode); });
+  addInterface(module, lowType);
   forEachScope(module, [&](Operation *scope) { joinContainers(scope); });
   forEachScope(module, [&](Operation *scope) { joinChoices(scope); });
   QuantizedTypes(*this).run();
@@ -111,6 +105,25 @@ void PrecisionGraph::addConstant(Operation *op, std::optional<unsigned> node) {
   parents.push_back(int(variables.size()));
   variables.push_back(std::move(variable));
   derivedFromConstants.insert(value);
+}
+
+/// Inputs and outputs that the user wants in 16 bit are variables of their own:
+/// a reader that is f32 needs a cast, one that is 16 bit needs none.
+void PrecisionGraph::addInterface(ModuleOp module, Type lowType) {
+  InterfaceTypes interface(module);
+  auto add = [&] {
+    Variable variable;
+    variable.kind = Variable::Interface;
+    variable.state = Variable::Low;
+    variable.reason = getReason("its type is asked for by --io");
+    parents.push_back(int(variables.size()));
+    variables.push_back(std::move(variable));
+    return parents.back();
+  };
+  for (BlockArgument input : interface.getInputsIn(lowType))
+    producers[input] = add();
+  for (OpOperand *output : interface.getOutputsIn(lowType))
+    consumers[output] = add();
 }
 
 /// Settles a node without an f32 variable: nothing is left to decide.
@@ -314,6 +327,8 @@ void PrecisionGraph::fixVariable(Variable &variable,
   };
   if (entry.opClass == OpClass::Deny && !isOwnCast)
     return fix(Variable::F32, entry.reason);
+  if (auto reason = op->getAttrOfType<StringAttr>(mark::noKernel))
+    return fix(Variable::F32, getReason(reason.getValue()));
   if (DecisionReason reason = getLegalityReason(typeVariable, schema, canCast))
     return fix(Variable::F32, reason);
   if (DecisionReason wide = getWideConstant(typeVariable))
