@@ -27,8 +27,6 @@ class Recipe:
     source: str
     """Takes the fp32 model and samples, gives the quantized model."""
     make: Callable
-    """The reason why onnxruntime's CPU provider cannot run it."""
-    no_cpu: str = ""
 
 
 def stored_inputs(source):

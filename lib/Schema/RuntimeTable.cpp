@@ -143,14 +143,17 @@ Error RuntimeTable::Parser::addRelease(ArrayRef<StringRef> cells) {
 }
 
 Error RuntimeTable::Parser::addRule(StringRef name) {
-  auto rule = StringSwitch<unsigned>(name)
-                  .Case("one-type", unsigned(RuntimeRule::OneType))
-                  .Case("casts-fp16", unsigned(RuntimeRule::CastsFP16))
-                  .Case("storage", unsigned(RuntimeRule::Storage))
-                  .Case("functions", unsigned(RuntimeRule::InlinesFunctions))
-                  .Case("static-shapes", unsigned(RuntimeRule::StaticShapes))
-                  .Case("fallback-16bit", unsigned(RuntimeRule::Fallback16Bit))
-                  .Default(0);
+  auto rule =
+      StringSwitch<unsigned>(name)
+          .Case("one-type", unsigned(RuntimeRule::OneType))
+          .Case("casts-fp16", unsigned(RuntimeRule::CastsFP16))
+          .Case("storage", unsigned(RuntimeRule::Storage))
+          .Case("functions", unsigned(RuntimeRule::InlinesFunctions))
+          .Case("static-shapes", unsigned(RuntimeRule::StaticShapes))
+          .Case("fallback-16bit", unsigned(RuntimeRule::Fallback16Bit))
+          .Case("own-scales", unsigned(RuntimeRule::OwnScales))
+          .Case("requantized-biases", unsigned(RuntimeRule::RequantizedBiases))
+          .Default(0);
   if (!rule)
     return fail("unknown rule '" + name + "'");
   table.rules |= rule;

@@ -22,6 +22,24 @@ using namespace mlir;
 
 namespace mp {
 
+/// True if a runtime has a rule, or if it is any runtime and `ofAny`. A pass
+/// reports a runtime that is not known.
+static bool hasRule(StringRef runtime, RuntimeRule rule, bool ofAny) {
+  if (runtime.empty() || runtime == "any")
+    return ofAny;
+  auto profile = RuntimeProfile::create(runtime);
+  if (profile)
+    return profile->has(rule);
+  llvm::consumeError(profile.takeError());
+  return ofAny;
+}
+
+/// True if pairs of QuantizeLinear and DequantizeLinear stay fp32: a runtime
+/// that computes in fp32 has integer kernels for these only.
+static bool keepsPairs(const MixedPrecisionRequest &request) {
+  return hasRule(request.runtime, RuntimeRule::Storage, /*ofAny=*/false);
+}
+
 void addAssign(OpPassManager &pm, const MixedPrecisionRequest &from,
                bool keepQuantized) {
   AssignOptions options;
@@ -29,7 +47,11 @@ void addAssign(OpPassManager &pm, const MixedPrecisionRequest &from,
   options.minSaving = from.minSaving;
   options.dims = llvm::to_vector(from.dims);
   options.maxWeightCopy = from.maxWeightCopy;
-  options.keepQuantized = keepQuantized;
+  options.keepQuantized = keepQuantized || keepsPairs(from);
+  options.ownScales =
+      hasRule(from.runtime, RuntimeRule::OwnScales, /*ofAny=*/false);
+  options.requantizedBiases =
+      hasRule(from.runtime, RuntimeRule::RequantizedBiases, /*ofAny=*/true);
   pm.addPass(createAssign(options));
 }
 
@@ -70,6 +92,7 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
                                  const MixedPrecisionHooks &hooks) {
   MixedPrecisionRequest request = options.getRequest();
   std::string runtime = request.runtime == "any" ? "" : request.runtime;
+  bool keepQuantized = options.keepQuantized || keepsPairs(request);
   if (hooks.beforeAssign || hooks.afterAssign)
     pm.addPass(createInlineFunctions());
   if (!runtime.empty() && request.raiseOpset)
@@ -81,7 +104,6 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
     pm.addPass(createSetInputRanges(stating));
   }
   pm.addPass(createSetPolicy(request.policy));
-  pm.addPass(createFoldQuantizedCasts({options.keepQuantized}));
   pm.addPass(createInjectLossScaling({options.lossScale}));
   pm.addPass(createAnnotateUpdates());
   pm.addPass(createAnnotateComposites());
@@ -103,11 +125,12 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
     RaiseOpsetOptions raising;
     raising.limit = request.opsetLimit;
     raising.runtime = runtime;
-    raising.keepQuantized = options.keepQuantized;
+    raising.keepQuantized = keepQuantized;
     pm.addPass(createRaiseOpset(raising));
     pm.addPass(createClassify());
   }
   // Rules by name have found their nodes.
+  pm.addPass(createFoldQuantizedCasts({keepQuantized}));
   pm.addPass(createRemoveCasts());
   if (!runtime.empty())
     pm.addPass(createAnnotateRuntime({runtime, /*precision=*/""}));

@@ -72,6 +72,7 @@ FailureOr<AssignmentOptions> Assign::getOptions() {
   options.maxWeightCopy = maxWeightCopy;
   options.proveOptimum = proveOptimum;
   options.keepQuantizedF32 = keepQuantized;
+  options.ownScales = ownScales;
   options.requantizedBiases = requantizedBiases;
   if (ErrorLimitAttr limit = mp::getErrorLimit(module)) {
     options.errorLimit = limit.getLimit().getValueAsDouble();

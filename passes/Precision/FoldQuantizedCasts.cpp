@@ -10,8 +10,6 @@
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Precision/Analysis/QuantizedPairs.h"
-#include "mp-opt/Precision/Policy/Policy.h"
-#include "mp-opt/Precision/Policy/PolicyAttribute.h"
 
 namespace mp {
 #define GEN_PASS_DEF_FOLDQUANTIZEDCASTS
@@ -186,7 +184,7 @@ void QuantizedCastFolder::foldDequantizer(Operation *op) {
     return;
   bool isShared = size_t(std::distance(result.use_begin(), result.use_end())) !=
                   casts.size();
-  Operation *narrow = isShared ? copyDequantizer(op, elementType, names) : op;
+  Operation *narrow = isShared ? copyInType(op, elementType, names) : op;
   if (!setResultType(narrow, elementType, scale))
     return;
   for (Operation *cast : casts) {
@@ -211,12 +209,8 @@ void FoldQuantizedCasts::runOnOperation() {
   });
   if (found.empty() || keepQuantized)
     return;
-  FailureOr<PrecisionPolicy> policy = readPolicy(module);
-  if (failed(policy))
-    return signalPassFailure();
   QuantizedCastFolder folder(module);
   for (Operation *op : found)
-    if (policy->classifyOp(getDomain(op), getOpType(op)).opClass !=
-        OpClass::Deny)
+    if (!hasClass(op, OpClass::Deny))
       folder.fold(op);
 }

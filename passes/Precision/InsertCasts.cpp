@@ -119,9 +119,8 @@ Value CastInserter::getCast(Value value, Type elementType) {
   if (cast)
     return cast;
   Operation *source = value.getDefiningOp();
-  if (isDequantizer(source) && elementType == lowType) {
-    if (Value constant = createDequantized(source, builder.getNames()))
-      return casts[{value, elementType}] = getCast(constant, elementType);
+  if (elementType == lowType && isDequantized(value) &&
+      !hasClass(source, OpClass::Deny)) {
     Value again = dequantizeAgain(source);
     return casts[{value, elementType}] = again;
   }
@@ -157,14 +156,19 @@ void CastInserter::foldInt32(Operation *scope) {
   }
 }
 
-/// A second DequantizeLinear, of 16-bit results.
-Value CastInserter::dequantizeAgain(Operation *dequantizer) {
-  Operation *again = copyDequantizer(dequantizer, lowType, builder.getNames());
+/// The 16-bit form of a value that is dequantized in fp32, and perhaps moved:
+/// second nodes.
+Value CastInserter::dequantizeAgain(Operation *node) {
+  if (Value constant = createDequantized(node, builder.getNames()))
+    return getCast(constant, lowType);
+  Operation *again = copyInType(node, lowType, builder.getNames());
   auto reason = StringAttr::get(again->getContext(),
                                 "a second node for its 16-bit users");
   again->setAttr(mark::precision,
                  PrecisionAttr::get(again->getContext(), lowType, reason));
-  if (wantsLowScale(again))
+  if (!isDequantizer(again))
+    again->setOperand(0, getCast(again->getOperand(0), lowType));
+  else if (wantsLowScale(again))
     again->setOperand(1, getCast(getQuantizationScale(again), lowType));
   else
     stateOutputType(again);
@@ -172,12 +176,14 @@ Value CastInserter::dequantizeAgain(Operation *dequantizer) {
 }
 
 /// True if the scale of a 16-bit pair node is to be 16 bit, too. From opset 23
-/// on, that is a choice; it is left to scales that are constants of a range
-/// that the type holds.
+/// on, that is a choice: it is if the type holds it, which is known for
+/// constants, or if it is dequantized in that type.
 bool CastInserter::wantsLowScale(Operation *op) {
   if (sharesScaleType(op))
     return true;
   Value scale = getQuantizationScale(op);
+  if (scale && isDequantizer(scale.getDefiningOp()))
+    return getPrecisionType(scale.getDefiningOp()) == lowType;
   Operation *constant = scale ? getFixedConstant(scale) : nullptr;
   Type kept = constant ? getPrecisionType(constant) : Type();
   return constant && isF32Tensor(scale.getType()) && !(kept && kept.isF32()) &&

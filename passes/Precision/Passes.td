@@ -326,15 +326,15 @@ def SetPolicy : PrecisionPass<"mp-set-policy"> {
 def FoldQuantizedCasts : PrecisionPass<"mp-fold-quantized-casts"> {
   let summary = "Fold the model's casts next to quantized values";
   let description = [{
-    Before: any module; `mp-set-policy` has run. After: DequantizeLinear yields
-    16 bit if its users are Casts to that type, and QuantizeLinear reads 16 bit
+    Before: any module; `mp-classify` has run, if nodes are denied. After:
+    DequantizeLinear yields 16 bit if its users are Casts to that type, and QuantizeLinear reads 16 bit
     if its data is a widening Cast; the Casts are gone. Exporters leave these
     around pairs that are fp32 in a 16-bit model. The scale becomes a constant of
     the type; a DequantizeLinear of an int32 constant becomes a constant.
 
     Left alone: nodes whose schema does not admit the type (below opset 19),
     those whose scale would be subnormal, zero or infinite, or is not a constant
-    (below opset 23), operators that a list denies, and, with
+    (below opset 23), nodes that are denied, and, with
     `keep-quantized-f32`, all.
 
     Example: test/Precision/mp-fold-quantized-casts.mlir
@@ -423,6 +423,10 @@ def Assign : PrecisionPass<"mp-assign"> {
     Option<"keepQuantized", "keep-quantized-f32", "bool", /*default=*/"false",
            "keep QuantizeLinear, DequantizeLinear and the products between them "
            "fp32, for runtimes with integer kernels for fp32 pairs only">,
+    Option<"ownScales", "own-scales", "bool", /*default=*/"false",
+           "the runtime computes with fp32 scales next to 16-bit floats, which "
+           "opset 23 admits; else pairs whose scale 16 bit does not hold stay "
+           "fp32">,
     Option<"requantizedBiases", "requantized-biases", "bool",
            /*default=*/"true",
            "the runtime may quantize constant biases again, with the product of "

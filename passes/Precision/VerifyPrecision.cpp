@@ -8,6 +8,7 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Graph/Casts.h"
+#include "mp-opt/Precision/Analysis/QuantizedPairs.h"
 #include "mp-opt/Precision/Assignment/FloatTypeVariables.h"
 #include "mp-opt/Precision/Assignment/PrecisionRemarks.h"
 #include "mp-opt/Precision/Policy/InterfaceTypes.h"
@@ -208,6 +209,10 @@ LogicalResult VerifyPrecision::verifyScope(Operation *scope,
       takers.insert(variable.yields.begin(), variable.yields.end());
       narrowed.insert(variable.writes.begin(), variable.writes.end());
     }
+    // A scale may have a type of its own.
+    if (Type assigned = getAssignedType(op, 0);
+        assigned && !assigned.isF32() && (isQuantizer(op) || isDequantizer(op)))
+      takers.insert(&op->getOpOperand(1));
     if (isInsertedCast(op)) {
       takers.insert(&op->getOpOperand(0));
       if (is16BitTensor(op->getResult(0).getType()))

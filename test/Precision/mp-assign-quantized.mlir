@@ -3,6 +3,7 @@
 // RUN: mp-opt %s --split-input-file --mp-set-policy=precision=fp16 --mp-classify --mp-assign=assign=first-operand | FileCheck %s --check-prefix=FIRST
 // RUN: mp-opt %s --split-input-file --mp-set-policy=precision=fp16 --mp-classify --mp-assign=keep-quantized-f32=true | FileCheck %s --check-prefix=KEPT
 // RUN: mp-opt %s --split-input-file --mp-set-policy=precision=fp16 --mp-classify --mp-assign=requantized-biases=false | FileCheck %s --check-prefix=BIAS
+// RUN: mp-opt %s --split-input-file --mp-set-policy=precision=fp16 --mp-classify --mp-assign=own-scales=true | FileCheck %s --check-prefix=OWN
 
 // DequantizeLinear has the type of its users, and QuantizeLinear that of the
 // node before it. Nodes between pairs are 16 bit, too; the input of the graph is
@@ -130,11 +131,16 @@ module @small_scale attributes {onnx.opset_import = [["", 19]]} {
 
 // -----
 
-// From opset 23 on, the scale has a type of its own, so none keeps a node fp32.
+// From opset 23 on, the scale has a type of its own; runtimes that compute that
+// need not hold it in 16 bit.
 // CHECK-LABEL: @own_scale
-// CHECK: "onnx.DequantizeLinear"{{.*}}mp.precision = #mp.precision<f16
-// CHECK: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<f16
-// CHECK: "onnx.QuantizeLinear"{{.*}}mp.precision = #mp.precision<f16
+// CHECK: "onnx.DequantizeLinear"{{.*}}mp.precision = #mp.precision<f32, reason = "scale '{0}' is subnormal in fp16"
+// CHECK: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<f32
+// CHECK: "onnx.QuantizeLinear"{{.*}}mp.precision = #mp.precision<f32
+// OWN-LABEL: @own_scale
+// OWN: "onnx.DequantizeLinear"{{.*}}mp.precision = #mp.precision<f16
+// OWN: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<f16
+// OWN: "onnx.QuantizeLinear"{{.*}}mp.precision = #mp.precision<f16
 module @own_scale attributes {onnx.opset_import = [["", 23]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xi8>, %f: tensor<4x4xf32>, %v: tensor<f32>):
@@ -187,6 +193,31 @@ module @biases attributes {onnx.opset_import = [["", 19]]} {
     %13 = "onnx.DequantizeLinear"(%n, %one) {onnx.results = ["l"]} : (tensor<4xi32>, tensor<f32>) -> tensor<4xf32>
     %14 = "onnx.Gemm"(%5, %6, %13) {onnx.results = ["j"]} : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
     onnx.yield %4, %9, %11, %14 : tensor<4x4xui8>, tensor<4x4xui8>, tensor<4x4xf32>, tensor<4x4xf32>
+  }
+}
+
+// -----
+
+// Movement is part of the pair on both sides: nothing casts between.
+// CHECK-LABEL: @moved
+// CHECK: "onnx.DequantizeLinear"{{.*}}mp.precision = #mp.precision<f32, reason = "users want f32 and fp16: it is copied"
+// CHECK: "onnx.Transpose"{{.*}}mp.precision = #mp.precision<f32, reason = "users want f32 and fp16: it is copied"
+// CHECK: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<f16
+// CHECK: "onnx.Softmax"{{.*}}mp.precision = #mp.precision<f32
+// CHECK: "onnx.Transpose"{{.*}}mp.precision = #mp.precision<f32
+// CHECK: "onnx.QuantizeLinear"{{.*}}mp.precision = #mp.precision<f32, reason = "operand '{0}' is f32", values = ["v"]
+module @moved attributes {onnx.opset_import = [["", 19]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4x4xi8>, %f: tensor<4x4xf32>):
+    %s = onnx.initializer "s" dense<0.25> : tensor<f32> : tensor<f32>
+    %0 = "onnx.DequantizeLinear"(%x, %s) {onnx.results = ["d"]} : (tensor<4x4xi8>, tensor<f32>) -> tensor<4x4xf32>
+    %1 = "onnx.Transpose"(%0) {onnx.results = ["t"]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = "onnx.MatMul"(%f, %1) {onnx.results = ["m"]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %3 = "onnx.Softmax"(%1) {onnx.results = ["p"]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %4 = "onnx.Transpose"(%3) {onnx.results = ["v"]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %5 = "onnx.QuantizeLinear"(%4, %s) {onnx.results = ["q"]} : (tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xui8>
+    %6 = "onnx.MatMul"(%2, %3) {onnx.results = ["n"]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    onnx.yield %6, %5 : tensor<4x4xf32>, tensor<4x4xui8>
   }
 }
 

@@ -1,6 +1,6 @@
-// RUN: mp-opt %s --split-input-file --mp-set-policy --mp-fold-quantized-casts | FileCheck %s
-// RUN: mp-opt %s --split-input-file --mp-set-policy --mp-fold-quantized-casts=keep-quantized-f32=true | FileCheck %s --check-prefix=KEPT
-// RUN: mp-opt %s --split-input-file --mp-set-policy=deny=DequantizeLinear,QuantizeLinear --mp-fold-quantized-casts | FileCheck %s --check-prefix=KEPT
+// RUN: mp-opt %s --split-input-file --mp-set-policy --mp-classify --mp-fold-quantized-casts | FileCheck %s
+// RUN: mp-opt %s --split-input-file --mp-set-policy --mp-classify --mp-fold-quantized-casts=keep-quantized-f32=true | FileCheck %s --check-prefix=KEPT
+// RUN: mp-opt %s --split-input-file --mp-set-policy=deny=DequantizeLinear,QuantizeLinear --mp-classify --mp-fold-quantized-casts | FileCheck %s --check-prefix=KEPT
 
 // Casts on both sides of a pair are gone; both nodes share one scale.
 // CHECK-LABEL: @both_sides

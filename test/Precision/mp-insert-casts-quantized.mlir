@@ -1,5 +1,6 @@
 // RUN: mp-opt %s --split-input-file --mp-mixed-precision="precision=fp16 raise-opset=false" | FileCheck %s
 // RUN: mp-opt %s --split-input-file --mp-mixed-precision="precision=fp16 raise-opset=false keep-quantized-f32=true" | FileCheck %s --check-prefix=KEPT
+// RUN: mp-opt %s --split-input-file --mp-set-policy=precision=fp16 --mp-classify --mp-assign=own-scales=true --mp-insert-casts --mp-convert-weights --mp-verify-precision | FileCheck %s --check-prefix=OWN
 // KEPT-NOT: f16
 
 // A user of each type has a DequantizeLinear of its own; no cast falls between.
@@ -45,13 +46,15 @@ module @bias attributes {onnx.opset_import = [["", 19]]} {
 
 // -----
 
-// From opset 23 on, scales that fp16 holds are fp16; others stay fp32, and
-// output_dtype says the type.
+// From opset 23 on, scales that fp16 holds are fp16; with own scales, others
+// stay fp32, and output_dtype says the type.
 // CHECK-LABEL: @own_scale
-// CHECK-DAG: onnx.initializer "s" {{.*}} : tensor<f16>
-// CHECK-DAG: %[[P:.*]] = onnx.initializer "p" {{.*}} : tensor<f32>
-// CHECK: "onnx.DequantizeLinear"(%{{.*}}) {onnx.results = ["d"]}{{.*}}tensor<f16>) -> tensor<4x4xf16>
-// CHECK: "onnx.DequantizeLinear"(%{{.*}}, %[[P]]) {onnx.results = ["e"], output_dtype = 10 : i64}{{.*}} -> tensor<4x4xf16>
+// CHECK: "onnx.MatMul"{{.*}} -> tensor<4x4xf32>
+// OWN-LABEL: @own_scale
+// OWN-DAG: onnx.initializer "s" {{.*}} : tensor<f16>
+// OWN-DAG: %[[P:.*]] = onnx.initializer "p" {{.*}} : tensor<f32>
+// OWN: "onnx.DequantizeLinear"(%{{.*}}) {onnx.results = ["d"]}{{.*}}tensor<f16>) -> tensor<4x4xf16>
+// OWN: "onnx.DequantizeLinear"(%{{.*}}, %[[P]]) {onnx.results = ["e"], output_dtype = 10 : i64}{{.*}} -> tensor<4x4xf16>
 module @own_scale attributes {onnx.opset_import = [["", 23]]} {
   onnx.graph {
   ^bb0(%x: tensor<4x4xi8>):
@@ -79,5 +82,27 @@ module @nested attributes {onnx.opset_import = [["", 19]]} {
     %1 = "onnx.DequantizeLinear"(%x, %0) {axis = 1 : i64, onnx.results = ["d"]} : (tensor<4x4xi8>, tensor<4xf32>) -> tensor<4x4xf32>
     %2 = "onnx.MatMul"(%f, %1) {onnx.results = ["m"]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     onnx.yield %2 : tensor<4x4xf32>
+  }
+}
+
+// -----
+
+// Movement between the two is copied, too.
+// CHECK-LABEL: @moved
+// CHECK: %[[D:.*]] = "onnx.DequantizeLinear"{{.*}}onnx.results = ["d"]
+// CHECK-NEXT: %[[DL:.*]] = "onnx.DequantizeLinear"{{.*}}onnx.results = ["d_fp16"]
+// CHECK-NEXT: %[[T:.*]] = "onnx.Transpose"(%[[D]])
+// CHECK-NEXT: %[[TL:.*]] = "onnx.Transpose"(%[[DL]]) {{.*}}onnx.results = ["t_fp16"]
+// CHECK: "onnx.MatMul"(%{{.*}}, %[[TL]])
+// CHECK: "onnx.Softmax"(%[[T]])
+module @moved attributes {onnx.opset_import = [["", 19]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4x4xi8>, %f: tensor<4x4xf32>):
+    %s = onnx.initializer "s" dense<0.25> : tensor<f32> : tensor<f32>
+    %0 = "onnx.DequantizeLinear"(%x, %s) {onnx.results = ["d"]} : (tensor<4x4xi8>, tensor<f32>) -> tensor<4x4xf32>
+    %1 = "onnx.Transpose"(%0) {onnx.results = ["t"]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = "onnx.MatMul"(%f, %1) {onnx.results = ["m"]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %3 = "onnx.Softmax"(%1) {onnx.results = ["p"]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    onnx.yield %2, %3 : tensor<4x4xf32>, tensor<4x4xf32>
   }
 }

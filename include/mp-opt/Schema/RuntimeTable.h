@@ -12,7 +12,8 @@
 //   runtime   NAME
 //   release   VERSION  FIRST-OPSET  LAST-OPSET
 //   rule      one-type | casts-fp16 | storage | functions |
-//             static-shapes | fallback-16bit
+//             static-shapes | fallback-16bit | own-scales |
+//             requantized-biases
 //   fallback  NAME[:VERSION]
 //   kernel    OPERATOR  VERSIONS  VARIABLE  TYPES  CONDITION  RELEASES
 //
@@ -79,6 +80,13 @@ enum class RuntimeRule : uint8_t {
   StaticShapes = 16,
   /// The fallback runs next to it in 16 bit, too.
   Fallback16Bit = 32,
+  /// It computes QuantizeLinear and DequantizeLinear with fp32 scales and
+  /// 16-bit
+  /// floats (from opset 23 on).
+  OwnScales = 64,
+  /// It quantizes constant biases of products between them, with the product of
+  /// both scales in their type.
+  RequantizedBiases = 128,
 };
 
 class RuntimeTable {

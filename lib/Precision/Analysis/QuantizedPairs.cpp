@@ -34,6 +34,19 @@ bool isQuantizer(Operation *op) { return isPairNode(op, "QuantizeLinear"); }
 
 bool isDequantizer(Operation *op) { return isPairNode(op, "DequantizeLinear"); }
 
+bool canMoveDequantized(Operation *op) {
+  return isNode(op) && getOperatorTraits(op).movesData() &&
+         op->getNumResults() == 1 && op->getNumOperands() > 0 &&
+         op->getNumRegions() == 0 && isFloatTensor(op->getOperand(0).getType());
+}
+
+bool isDequantized(Value value) {
+  Operation *source = value.getDefiningOp();
+  while (source && canMoveDequantized(source))
+    source = source->getOperand(0).getDefiningOp();
+  return source && isDequantizer(source);
+}
+
 Value getQuantizationScale(Operation *op) {
   return hasOperand(op, 1) ? op->getOperand(1) : Value();
 }
@@ -208,16 +221,15 @@ Value createDequantized(Operation *dequantizer, UniqueNames &names) {
   return made->getResult(0);
 }
 
-Operation *copyDequantizer(Operation *dequantizer, Type elementType,
-                           UniqueNames &names) {
-  OpBuilder after(dequantizer);
-  after.setInsertionPointAfter(dequantizer);
-  Operation *copy = after.clone(*dequantizer);
+Operation *copyInType(Operation *node, Type elementType, UniqueNames &names) {
+  OpBuilder after(node);
+  after.setInsertionPointAfter(node);
+  Operation *copy = after.clone(*node);
   std::string suffix = elementType.isBF16() ? "_bf16" : "_fp16";
   OpResult result = copy->getResult(0);
-  std::string base = getValueName(dequantizer->getResult(0)).str();
+  std::string base = getValueName(node->getResult(0)).str();
   setValueName(result, names.getValueName(base + suffix));
-  if (StringRef name = getNodeName(dequantizer); !name.empty())
+  if (StringRef name = getNodeName(node); !name.empty())
     copy->setAttr(attr::name,
                   after.getStringAttr(names.getNodeName(name + suffix)));
   result.setType(withElementType(result.getType(), elementType));

@@ -39,6 +39,11 @@ DecisionReason QuantizedTypes::getInt32Obstacle(Operation *dequantizer) {
   return {};
 }
 
+/// True if the type of the floats must hold the scale.
+bool QuantizedTypes::mustHoldScale(Operation *op) const {
+  return sharesScaleType(op) || !graph.getOptions().ownScales;
+}
+
 /// The reason, besides the schema, that the floats of a node must be fp32.
 DecisionReason QuantizedTypes::getObstacle(Operation *op) {
   if (graph.getOptions().keepQuantizedF32)
@@ -46,7 +51,7 @@ DecisionReason QuantizedTypes::getObstacle(Operation *op) {
         "the runtime has integer kernels for fp32 pairs only");
   if (isDequantizer(op) && readsInt32(op))
     return getInt32Obstacle(op);
-  if (sharesScaleType(op)) {
+  if (mustHoldScale(op)) {
     Value scale = getQuantizationScale(op);
     Operation *source = scale ? scale.getDefiningOp() : nullptr;
     if (source && hasClass(source, OpClass::Deny) && !isDequantizer(source))
@@ -254,37 +259,68 @@ void QuantizedTypes::keepProducersF32(Value value, DecisionReason reason) {
   }
 }
 
+/// Joins a QuantizeLinear with the node that makes its data, and with those
+/// that only move them. Returns false if the data are fp32 for good.
+bool QuantizedTypes::joinProducers(Value data, int own) {
+  while (true) {
+    auto producer = graph.producers.find(data);
+    if (producer == graph.producers.end())
+      return false;
+    int source = graph.find(producer->second);
+    Variable::Kind kind = variables[source].kind;
+    if (kind != Variable::Node && kind != Variable::Tied)
+      return true;
+    if (source != graph.find(own))
+      joinProducer(source, graph.find(own));
+    Operation *op = data.getDefiningOp();
+    if (kind != Variable::Node || !op || !canMoveDequantized(op))
+      return true;
+    data = op->getOperand(0);
+  }
+}
+
 void QuantizedTypes::addQuantizer(unsigned index) {
-  const NodePrecision &entry = graph.nodes[index];
-  Operation *op = entry.node;
+  Operation *op = graph.nodes[index].node;
   OpOperand &data = op->getOpOperand(0);
-  auto consumer = graph.consumers.find(&data);
   int own = graph.find(graph.nodeVariables[index].front());
-  if (consumer == graph.consumers.end() ||
-      variables[own].kind != Variable::Node)
+  if (!graph.consumers.contains(&data) || variables[own].kind != Variable::Node)
     return;
   auto keep = [&](DecisionReason reason) {
-    variables[own].state = Variable::F32;
-    variables[own].reason = reason;
+    Variable &variable = variables[graph.find(own)];
+    if (variable.state == Variable::F32)
+      return;
+    variable.state = Variable::F32;
+    variable.reason = reason;
   };
   if (variables[own].state != Variable::F32)
     if (DecisionReason reason = getObstacle(op))
       keep(reason);
-  auto producer = graph.producers.find(data.get());
-  bool isF32 = producer == graph.producers.end();
-  if (isF32 && variables[own].state != Variable::F32)
+  bool isObstacle = variables[own].state == Variable::F32;
+  if (!joinProducers(data.get(), own))
     keep(graph.getReason("operand '{0}' is f32",
                          onnxir::getValueName(data.get())));
-  if (isF32)
-    return;
-  int source = graph.find(producer->second);
-  if (variables[source].kind != Variable::Node &&
-      variables[source].kind != Variable::Tied)
-    return;
-  bool isObstacle = variables[own].state == Variable::F32;
-  joinProducer(source, own);
-  if (isObstacle)
+  else if (isObstacle)
     keepProducersF32(data.get(), variables[graph.find(own)].reason);
+}
+
+/// The result of a node that only moves a dequantized value is one, too.
+void QuantizedTypes::addMovement(unsigned index) {
+  const NodePrecision &entry = graph.nodes[index];
+  int number = graph.nodeVariables[index].front();
+  Variable &variable = variables[number];
+  if (graph.find(number) != number || variable.kind != Variable::Node ||
+      variable.state != Variable::Free || entry.isOverride)
+    return;
+  OpOperand &data = entry.node->getOpOperand(0);
+  auto producer = graph.producers.find(data.get());
+  if (producer == graph.producers.end())
+    return;
+  const Variable &source = variables[graph.find(producer->second)];
+  if (source.kind != Variable::Dequantized || source.state != Variable::Free)
+    return;
+  variable.kind = Variable::Dequantized;
+  variable.quantizer = source.quantizer;
+  graph.consumers.erase(&data);
 }
 
 /// Connects a DequantizeLinear with the QuantizeLinear of its pair.
@@ -299,14 +335,17 @@ void QuantizedTypes::connect(unsigned index) {
 }
 
 void QuantizedTypes::run() {
-  SmallVector<unsigned> dequantizers, quantizers;
+  SmallVector<unsigned> dequantizers, quantizers, movements;
   for (unsigned index = 0; index < graph.nodes.size(); ++index) {
     if (graph.nodeVariables[index].size() != 1)
       continue;
-    if (isDequantizer(graph.nodes[index].node))
+    Operation *node = graph.nodes[index].node;
+    if (isDequantizer(node))
       dequantizers.push_back(index);
-    else if (isQuantizer(graph.nodes[index].node))
+    else if (isQuantizer(node))
       quantizers.push_back(index);
+    else if (canMoveDequantized(node))
+      movements.push_back(index);
   }
   // Nodes are in order, so scales come before their users.
   llvm::for_each(dequantizers, [&](unsigned index) { addDequantizer(index); });
@@ -315,42 +354,59 @@ void QuantizedTypes::run() {
       for (OpOperand &use : graph.nodes[index].node->getUses())
         if (use.getOperandNumber() == 0)
           checkBias(use.getOwner());
-  llvm::for_each(quantizers, [&](unsigned index) { addQuantizer(index); });
   llvm::for_each(dequantizers, [&](unsigned index) { connect(index); });
+  llvm::for_each(movements, [&](unsigned index) { addMovement(index); });
+  llvm::for_each(quantizers, [&](unsigned index) { addQuantizer(index); });
+  // Joins may have replaced variables.
+  for (Variable &variable : variables)
+    if (variable.quantizer >= 0)
+      variable.quantizer = graph.find(variable.quantizer);
 }
 
 //===----------------------------------------------------------------------===//
 // After the decision
 //===----------------------------------------------------------------------===//
 
-bool QuantizedTypes::isLowUse(OpOperand &use) const {
+void QuantizedTypes::addUse(OpOperand &use, Wanted &wanted) const {
+  Operation *user = use.getOwner();
   auto consumer = graph.consumers.find(&use);
   int variable = -1;
   if (consumer != graph.consumers.end()) {
-    variable = consumer->second;
-  } else if (isDequantizer(use.getOwner()) && use.getOperandNumber() == 1 &&
-             sharesScaleType(use.getOwner())) {
-    auto user = graph.producers.find(use.getOwner()->getResult(0));
-    if (user != graph.producers.end())
-      variable = user->second;
+    variable = graph.find(consumer->second);
+  } else if (user->getNumResults() == 1) {
+    // Dequantized values are no consumers.
+    bool isData = use.getOperandNumber() == 0;
+    auto result = graph.producers.find(user->getResult(0));
+    bool isFollowed =
+        isDequantizer(user) ? !isData && mustHoldScale(user) : isData;
+    if (result != graph.producers.end() && isFollowed)
+      variable = graph.find(result->second);
+    if (variable >= 0 && variables[variable].kind != Variable::Dequantized)
+      variable = -1;
   }
-  return variable >= 0 &&
-         variables[graph.find(variable)].state == Variable::Low;
+  bool isCopied = copied.contains(variable);
+  bool isLow = variable >= 0 && variables[variable].state == Variable::Low;
+  wanted.low |= isLow || isCopied;
+  wanted.f32 |= !isLow || isCopied;
 }
 
-void QuantizedTypes::settleDequantizer(Variable &variable) {
+void QuantizedTypes::settleDequantized(unsigned index) {
+  Variable &variable = variables[index];
   if (variable.state == Variable::F32)
     return;
-  bool anyLow = false, anyF32 = false;
+  Wanted wanted;
   for (unsigned number : variable.writes)
     for (OpOperand &use : graph.values[number].value.getUses())
-      (isLowUse(use) ? anyLow : anyF32) = true;
-  bool isLow = anyLow && !anyF32;
+      addUse(use, wanted);
+  bool isLow = wanted.low && !wanted.f32;
+  if (wanted.low && wanted.f32)
+    copied.insert(index);
   variable.state = isLow ? Variable::Low : Variable::F32;
-  variable.reason = graph.getReason(
-      isLow    ? "its users are " + graph.getLowName()
-      : anyLow ? "users want f32 and " + graph.getLowName() + ": it is copied"
-               : "its users are f32");
+  variable.reason =
+      graph.getReason(isLow        ? "its users are " + graph.getLowName()
+                      : wanted.low ? "users want f32 and " +
+                                         graph.getLowName() + ": it is copied"
+                                   : "its users are f32");
 }
 
 /// A QuantizeLinear has the reason of its producer, which is not about it.
@@ -366,9 +422,10 @@ void QuantizedTypes::explainQuantizer(unsigned index) {
 }
 
 void QuantizedTypes::settle() {
-  for (Variable &variable : llvm::reverse(variables))
-    if (variable.kind == Variable::Dequantized)
-      settleDequantizer(variable);
+  // Users come after what they use.
+  for (unsigned index = variables.size(); index-- > 0;)
+    if (variables[index].kind == Variable::Dequantized)
+      settleDequantized(index);
   for (unsigned index = 0; index < graph.nodes.size(); ++index) {
     if (graph.nodeVariables[index].size() != 1)
       continue;

@@ -9,9 +9,9 @@
 // QuantizeLinear if nothing stands between them, so no cast may. Therefore:
 //
 // - The result of DequantizeLinear has the type of its user, and is as cheap in
-//   both types as a constant: two nodes yield it if users disagree. Where it
-//   cannot be 16 bit, its users are fp32, and so are the users of a result that
-//   is only moved first.
+//   both types as a constant: two nodes yield it if users disagree. The same
+//   holds for a result that is moved. Where it cannot be 16 bit, its users are
+//   fp32.
 // - The data of QuantizeLinear has the type in which its producer yields it:
 //   both have one variable. Where QuantizeLinear cannot read 16 bit, the nodes
 //   from the product on are fp32.
@@ -48,16 +48,25 @@ private:
   void keepUsersF32(mlir::Value value, DecisionReason reason);
   void checkBias(mlir::Operation *product);
   void addQuantizer(unsigned index);
+  bool joinProducers(mlir::Value data, int own);
   void joinProducer(int producer, int quantizer);
   void keepProducersF32(mlir::Value value, DecisionReason reason);
+  void addMovement(unsigned index);
   void connect(unsigned index);
-  bool isLowUse(mlir::OpOperand &use) const;
-  void settleDequantizer(Variable &variable);
+  /// The types in which a value is used.
+  struct Wanted {
+    bool low = false, f32 = false;
+  };
+  bool mustHoldScale(mlir::Operation *op) const;
+  void addUse(mlir::OpOperand &use, Wanted &wanted) const;
+  void settleDequantized(unsigned index);
   void explainQuantizer(unsigned index);
 
   PrecisionGraph &graph;
   std::vector<Variable> &variables;
   QuantizationScales scales;
+  /// Variables of which both types are used.
+  llvm::DenseSet<int> copied;
 };
 
 } // namespace mp

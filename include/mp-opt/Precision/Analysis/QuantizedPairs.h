@@ -32,6 +32,12 @@ namespace mp {
 bool isQuantizer(mlir::Operation *op);
 bool isDequantizer(mlir::Operation *op);
 
+/// True for a node whose one result is its first operand, moved: it may move a
+/// dequantized value in any type.
+bool canMoveDequantized(mlir::Operation *op);
+/// True if only such nodes stand between a DequantizeLinear and `value`.
+bool isDequantized(mlir::Value value);
+
 /// The scale of such a node; null if it has none.
 mlir::Value getQuantizationScale(mlir::Operation *op);
 
@@ -62,11 +68,11 @@ std::optional<std::vector<float>> dequantizeInt32(mlir::Operation *dequantizer);
 /// other node.
 mlir::Value createDequantized(mlir::Operation *dequantizer, UniqueNames &names);
 
-/// Creates a second DequantizeLinear directly after the first, with results of
-/// `elementType`, which its schema admits. The caller sets its scale if
-/// sharesScaleType.
-mlir::Operation *copyDequantizer(mlir::Operation *dequantizer,
-                                 mlir::Type elementType, UniqueNames &names);
+/// Copies a node with one result, a DequantizeLinear or one that moves its
+/// result, to directly after it, with a result of `elementType`. The caller
+/// sets the operands, and `output_dtype`.
+mlir::Operation *copyInType(mlir::Operation *node, mlir::Type elementType,
+                            UniqueNames &names);
 
 /// Decides whether a 16-bit type can hold scales.
 class QuantizationScales {

@@ -55,6 +55,10 @@ struct AssignmentOptions {
   /// products between them: for runtimes that form integer kernels from fp32
   /// pairs only.
   bool keepQuantizedF32 = false;
+  /// From opset 23 on, keeps scales fp32 that 16 bit does not hold, next to
+  /// 16-bit floats. Few runtimes compute that: without it, pairs with such
+  /// scales stay fp32, as opsets 19 to 22 demand.
+  bool ownScales = false;
   /// In fp16, keeps products fp32 whose constant biases a runtime would lose if
   /// it quantizes them with the product of both scales, as onnxruntime does.
   bool requantizedBiases = true;
