@@ -31,9 +31,10 @@ public:
   static constexpr int fixedF32 = -1;
 
   struct Variable {
+    /// Interface: an input or output of the model that --io makes 16 bit.
     enum Kind : uint8_t { Node, Tied, Constant, NoFloat, Interface };
     /// Index into the nodes; absent for a constant that is not a node, and for
-    /// inputs and outputs of the model.
+    /// inputs and outputs.
     std::optional<unsigned> node;
     Kind kind = Node;
     enum State : uint8_t { Free, F32, Low };
@@ -85,10 +86,6 @@ public:
     return nodeVariables[node];
   }
 
-  /// True for an input or output of the model that is 16 bit.
-  bool isInterface(int variable) const {
-    return variable >= 0 && variables[variable].kind == Variable::Interface;
-  }
   bool isConstant(int variable) const {
     return variable >= 0 && variables[variable].kind == Variable::Constant;
   }
@@ -131,7 +128,6 @@ private:
   void addScope(mlir::Operation *scope, unsigned &nextNode);
   void addNode(unsigned index, SchemaCache &schemas, bool canCast);
   void addConstant(mlir::Operation *op, std::optional<unsigned> node);
-  void addInterface(mlir::ModuleOp module, mlir::Type lowType);
   void fixVariable(Variable &variable, const FloatTypeVariable &typeVariable,
                    const NodePrecision &entry, const SchemaCache::Entry &schema,
                    bool canCast);
