@@ -36,6 +36,7 @@ struct RaiseOpset : public mp::impl::RaiseOpsetBase<RaiseOpset> {
 private:
   void raiseTo(int64_t opset);
   void raiseAsNeeded(Type lowType, const RuntimeKernels *kernels);
+  void raiseToFirst(const RuntimeProfile &profile);
   void noteObstacle(int opset, StringRef reason);
 };
 
@@ -197,6 +198,15 @@ void RaiseOpset::raiseAsNeeded(Type lowType, const RuntimeKernels *kernels) {
   }
 }
 
+/// Raises a model that is older than all that the runtime reads.
+void RaiseOpset::raiseToFirst(const RuntimeProfile &profile) {
+  ModuleOp module = getOperation();
+  int64_t first = profile.getFirstOpset();
+  if (first <= limit && getOpset(module, "").value_or(first) < first &&
+      !findUpgradeObstacle(module, "", first))
+    setOpset(module, "", first);
+}
+
 void RaiseOpset::runOnOperation() {
   if (to)
     return raiseTo(to);
@@ -214,6 +224,7 @@ void RaiseOpset::runOnOperation() {
     return raiseAsNeeded(policy.getLowType(), nullptr);
   llvm::Expected<RuntimeKernels> kernels = RuntimeKernels::create(runtime);
   if (kernels) {
+    raiseToFirst(kernels->getProfile());
     // Weights that are only stored in 16 bit need no newer operator.
     if (!kernels->getProfile().has(RuntimeRule::Storage))
       raiseAsNeeded(policy.getLowType(), &*kernels);
