@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Converted models by runtime: are they valid, do they run, how many casts.
 
-    benchmarks/precision_zoo.py zoo && benchmarks/precision_zoo.py more --deployed
+    benchmarks/precision_zoo.py zoo
+    benchmarks/precision_zoo.py more --deployed
     benchmarks/runtimes.py zoo more
     benchmarks/runtimes.py zoo more --peer-python peers/bin/python
     benchmarks/runtimes.py more --only 'kv-.*fp16' --retry
 
-Converts models of the folders - exports and packages, not the networks that were
-written for measurements of precision - to fp16 and bf16, for no runtime in
+Converts models of the folders - exports and packages, not the networks that
+were written for measurements of precision - to fp16 and bf16, for no runtime in
 particular and for each runtime (--runtime; repeatable), and checks the results:
 
 - onnx.shape_inference with check_type, strict_mode and data_prop, and ONNX's
@@ -19,14 +20,15 @@ particular and for each runtime (--runtime; repeatable), and checks the results:
 - --runtime has found a kernel for each node. A model is refused if the runtime
   has none for a node of the source; other refusals are failures.
 
---peer-python is a Python with nvidia-modelopt[onnx]. Its AutoCast gets the names
-of the nodes that mp-opt has left in fp32, keeps the types of inputs and outputs,
-and may limit no ranges. A table compares the Cast nodes of the two results and
-the times: of whole commands, and of AutoCast's own call without imports. Results
-of AutoCast that are not valid, or have nothing in 16 bit, are not compared.
+--peer-python is a Python with nvidia-modelopt[onnx]. Its AutoCast gets the
+names of the nodes that mp-opt has left in fp32 for TensorRT, keeps the types of
+inputs and outputs, and may limit no ranges. A table compares the Cast nodes of
+the two results, those of the source included, and the times: of whole commands,
+and of AutoCast's own call without imports. Results of AutoCast that are not
+valid, or have nothing in 16 bit, are not compared.
 
-Answers are kept in a folder (--results), one file each. Exit code 1: a check has
-failed, or AutoCast's valid result has fewer casts.
+Answers are kept in a folder (--results), one file each. Exit code 1: a check
+has failed, or a valid result of AutoCast has fewer casts.
 """
 
 import argparse
@@ -106,6 +108,16 @@ def text_of(error):
     return f"{type(error).__name__}: {' '.join(lines)[:300]}"
 
 
+def runtime_flags(runtime):
+    """For onnxruntime's CPU provider, the release that is installed."""
+    if runtime == "onnxruntime-cpu":
+        import onnxruntime
+
+        major, minor = onnxruntime.__version__.split(".")[:2]
+        runtime += f":{major}.{minor}"
+    return [f"--runtime={runtime}"] if runtime else []
+
+
 def run_onnxruntime(path, feeds):
     import onnxruntime
 
@@ -172,7 +184,7 @@ class Examination:
 
     def flags(self):
         made = [f"--mixed-{self.case.precision}", *self.options.flag]
-        return made + ([f"--runtime={self.runtime}"] if self.runtime else [])
+        return made + runtime_flags(self.runtime)
 
     def convert(self):
         """Times, and what mp-opt decided."""
@@ -201,7 +213,7 @@ class Examination:
 
     def is_refused(self):
         command = [self.options.mp_opt, self.source, "--dry-run",
-                   f"--runtime={self.runtime}"]  # fmt: skip
+                   *runtime_flags(self.runtime)]  # fmt: skip
         return judging.call(command, 120)[0] == UNSUPPORTED
 
     def check(self):
