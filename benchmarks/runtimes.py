@@ -2,28 +2,33 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Converted models by runtime: are they valid, do they run, how many casts.
 
-    benchmarks/precision_zoo.py zoo && benchmarks/precision_zoo.py more --deployed
+    benchmarks/precision_zoo.py zoo
+    benchmarks/precision_zoo.py more --deployed
     benchmarks/runtimes.py zoo more
     benchmarks/runtimes.py zoo more --peer-python peers/bin/python
     benchmarks/runtimes.py more --only 'kv-.*fp16' --retry
 
-Converts each model of the folders to fp16 and bf16, for no runtime in particular
-and for each runtime (--runtime; repeatable), and checks the results:
+Converts models of the folders - exports and packages, not the networks that
+were written for measurements of precision - to fp16 and bf16, for no runtime in
+particular and for each runtime (--runtime; repeatable), and checks the results:
 
 - onnx.shape_inference with check_type, strict_mode and data_prop, and ONNX's
   checker with full_check, pass where they pass for the source,
 - onnxruntime runs the fp16 model on the CPU; outputs differ from those of the
-  source in fp32 by no more than `mp-opt --verify` allows,
-- a profile's last pass has found a kernel for each node (mp-opt's exit code).
+  source in fp32 by no more than `mp-opt --verify` allows for a model for no
+  runtime in particular,
+- --runtime has found a kernel for each node. A model is refused if the runtime
+  has none for a node of the source; other refusals are failures.
 
---peer-python is a Python with nvidia-modelopt[onnx]. Its AutoCast gets the names
-of the nodes that mp-opt has left in fp32, keeps the types of inputs and outputs,
-and may limit no ranges. A table compares the Cast nodes of the two results and
-the times: of whole commands, and of AutoCast's own call without imports. It also
-says where AutoCast's result is not valid.
+--peer-python is a Python with nvidia-modelopt[onnx]. Its AutoCast gets the
+names of the nodes that mp-opt has left in fp32 for TensorRT, keeps the types of
+inputs and outputs, and may limit no ranges. A table compares the Cast nodes of
+the two results, those of the source included, and the times: of whole commands,
+and of AutoCast's own call without imports. Results of AutoCast that are not
+valid, or have nothing in 16 bit, are not compared.
 
-Answers are kept in a folder (--results), one file each. Exit code 1: a check has
-failed, or AutoCast's valid result has fewer casts.
+Answers are kept in a folder (--results), one file each. Exit code 1: a check
+has failed, or a valid result of AutoCast has fewer casts.
 """
 
 import argparse
@@ -42,8 +47,16 @@ from zoo import judging
 
 PRECISIONS = ("fp16", "bf16")
 RUNTIMES = ("", "tensorrt", "onnxruntime-cuda", "onnxruntime-cpu", "openvino")
-# Runtimes with 16-bit arithmetic in bf16.
-TAKES_BF16 = ("", "tensorrt")
+# Runtimes that models in bf16 are made for.
+TAKES_BF16 = ("", "tensorrt", "onnxruntime-cuda")
+# AutoCast makes models for it.
+COMPARED = ("tensorrt",)
+FAMILIES = {
+    "decoder", "detector", "diffusion", "package", "speech", "timm",
+    "torchvision", "transformers",
+}  # fmt: skip
+# Exit code of mp-opt: the runtime has no kernel for a node.
+UNSUPPORTED = 4
 ROUNDS = 3
 ALLOWED = re.compile(
     r"output '([^\n]*)' is (?:within|further off than)[^\n]*\(off by ([^ ]+) %,"
@@ -95,6 +108,16 @@ def text_of(error):
     return f"{type(error).__name__}: {' '.join(lines)[:300]}"
 
 
+def runtime_flags(runtime):
+    """For onnxruntime's CPU provider, the release that is installed."""
+    if runtime == "onnxruntime-cpu":
+        import onnxruntime
+
+        major, minor = onnxruntime.__version__.split(".")[:2]
+        runtime += f":{major}.{minor}"
+    return [f"--runtime={runtime}"] if runtime else []
+
+
 def run_onnxruntime(path, feeds):
     import onnxruntime
 
@@ -108,6 +131,23 @@ def run_onnxruntime(path, feeds):
     names = [value.name for value in session.get_outputs()]
     fed = {name: value for name, value in feeds.items() if name in asked}
     return dict(zip(names, session.run(None, fed)))
+
+
+def has_16bit(path):
+    import onnx
+
+    low = {onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16}
+    model = onnx.load(path, load_external_data=False)
+    return any(
+        tensor.data_type in low
+        for graph in peers.graphs(model.graph)
+        for tensor in graph.initializer
+    ) or any(
+        attribute.name == "to" and attribute.i in low
+        for graph in peers.graphs(model.graph)
+        for node in graph.node
+        for attribute in node.attribute
+    )
 
 
 def differences(found, expected):
@@ -124,11 +164,17 @@ def differences(found, expected):
     return errors, changed
 
 
-class Examination:
-    """One model in one precision for one runtime."""
+class Refusal(Exception):
+    """The runtime has no kernel for a node of the source."""
 
-    def __init__(self, options, case, runtime, folder):
+
+class Examination:
+    """One model in one precision for one runtime; `allowed` has the bounds of
+    errors that are known already."""
+
+    def __init__(self, options, case, runtime, folder, allowed):
         self.options, self.case, self.runtime = options, case, runtime
+        self.allowed = allowed
         self.source = folder / "source.onnx"
         self.target = folder / "target.onnx"
         self.other = folder / "other.onnx"
@@ -138,7 +184,7 @@ class Examination:
 
     def flags(self):
         made = [f"--mixed-{self.case.precision}", *self.options.flag]
-        return made + ([f"--runtime={self.runtime}"] if self.runtime else [])
+        return made + runtime_flags(self.runtime)
 
     def convert(self):
         """Times, and what mp-opt decided."""
@@ -147,6 +193,8 @@ class Examination:
         times = []
         for _ in range(ROUNDS):
             code, _, errors, seconds = judging.call(command, 120)
+            if code == UNSUPPORTED and self.is_refused():
+                raise Refusal(judging.error_of(errors, code))
             if code:
                 raise judging.Failure(judging.error_of(errors, code))
             times.append(seconds)
@@ -162,6 +210,11 @@ class Examination:
         self.answer["nodes"] = {
             "fp32": len(self.nodes), "16 bit": len(found) - len(self.nodes),
         }  # fmt: skip
+
+    def is_refused(self):
+        command = [self.options.mp_opt, self.source, "--dry-run",
+                   *runtime_flags(self.runtime)]  # fmt: skip
+        return judging.call(command, 120)[0] == UNSUPPORTED
 
     def check(self):
         source = problem_of(self.source)
@@ -192,7 +245,7 @@ class Examination:
 
         feeds = dict(np.load(self.data))
         expected = run_onnxruntime(self.source, feeds)
-        allowed = self.verify()
+        allowed = self.verify() if self.allowed is None else self.allowed
         try:
             found = run_onnxruntime(self.target, feeds)
         except Exception as error:
@@ -226,6 +279,7 @@ class Examination:
         else:
             peer.update(json.loads(output.splitlines()[-1]))
             peer["casts"] = self.count(self.other)
+            peer["nothing"] = not has_16bit(self.other)
             if not self.answer["source"]:
                 peer["invalid"] = problem_of(self.other)
         self.answer["peer"] = peer
@@ -237,16 +291,20 @@ class Examination:
         self.check()
         if self.case.precision == "fp16":
             self.run()
-        if self.options.peer_python and not self.runtime:
+        if self.options.peer_python and self.runtime in COMPARED:
             self.compare()
         return self.answer
 
 
-def examine(options, case, runtime):
+def examine(options, case, runtime, allowed):
     with tempfile.TemporaryDirectory() as folder:
-        made = Examination(options, case, runtime, pathlib.Path(folder))
+        made = Examination(
+            options, case, runtime, pathlib.Path(folder), allowed
+        )
         try:
             return made.examine()
+        except Refusal as refusal:
+            return {**made.answer, "refused": str(refusal)}
         except judging.Failure as failure:
             return {**made.answer, "error": str(failure)}
         except Exception as error:
@@ -275,17 +333,23 @@ def comparison(answer):
     """-1, 0 or 1: fewer casts than the peer, as many, more; None without a
     valid result of the peer."""
     peer = answer.get("peer", {})
-    if "casts" not in peer or peer.get("invalid") or "casts" not in answer:
+    if "casts" not in peer or "casts" not in answer:
+        return None
+    if peer.get("invalid") or peer["nothing"]:
         return None
     difference = answer["casts"] - peer["casts"]
     return (difference > 0) - (difference < 0)
 
 
 def print_case(label, answer):
+    if "refused" in answer:
+        print(f"{label:50} refused: {answer['refused']}", flush=True)
+        return
     words = [f"{answer.get('casts', '-')} casts"]
     peer = answer.get("peer")
     if peer:
         state = peer.get("error") or peer.get("invalid") or ""
+        state = state or ("nothing in 16 bit" if peer["nothing"] else "")
         words.append(f"AutoCast {peer.get('casts', '-')} {state[:60]}".strip())
         words.append(f"{answer.get('seconds', 0):.3f} s, {peer['whole']:.1f} s")
     words += failures_of(answer)
@@ -297,8 +361,9 @@ def print_summary(answers):
     """A row for each runtime and precision."""
     print()
     turns.head(
-        "runtime", "precision", ">models", ">valid", ">run, within bounds",
-        ">AutoCast: fewer casts", ">as many", ">more", ">fails", ">invalid",
+        "runtime", "precision", ">models", ">refused", ">valid",
+        ">run, within bounds", ">fewer casts than AutoCast", ">as many",
+        ">more", ">AutoCast fails", ">invalid", ">nothing",
         ">x faster, whole", ">without imports",
     )  # fmt: skip
     groups = sorted({(runtime, case.precision) for runtime, case, _ in answers})
@@ -313,14 +378,17 @@ def print_summary(answers):
 def print_row(runtime, precision, rows):
     peer = [row for row in rows if "peer" in row]
     ways = [comparison(row) for row in peer]
+    refused = sum("refused" in row for row in rows)
+    rows = [row for row in rows if "refused" not in row]
     valid = [r for r in rows if "error" not in r and not r.get("invalid")]
     ran = [r for r in valid if "errors" in r and not r["beyond"]]
     turns.row(
-        runtime, precision, len(rows), len(valid),
+        runtime, precision, len(rows) + refused, refused, len(valid),
         len(ran) if precision == "fp16" else "-", ways.count(-1),
         ways.count(0), ways.count(1),
         sum("error" in row["peer"] for row in peer),
         sum(bool(row["peer"].get("invalid")) for row in peer),
+        sum(row["peer"].get("nothing", False) for row in peer),
         faster(peer, "whole"), faster(peer, "seconds"),
     )  # fmt: skip
 
@@ -366,6 +434,10 @@ def parse():
     return parser.parse_args()
 
 
+def family_of(case):
+    return judging.read_entry(case.folder / "zoo.json")["family"]
+
+
 def chosen_cases(options):
     """One for each network: trained weights, where there are both."""
     cases = []
@@ -373,6 +445,7 @@ def chosen_cases(options):
         cases += judging.cases_of(
             folder, "", options.precision or PRECISIONS, ["outputs"]
         )
+    cases = [case for case in cases if family_of(case) in FAMILIES]
     names = {case.name for case in cases}
     return [
         case for case in cases
@@ -380,6 +453,26 @@ def chosen_cases(options):
         and not (case.name.endswith(".fresh")
                  and case.name.replace(".fresh", ".trained") in names)
     ]  # fmt: skip
+
+
+def answers_of(options, case, folder):
+    """(runtime, case, answer) for each runtime."""
+    answers, allowed = [], None
+    for runtime in options.runtime or RUNTIMES:
+        if case.precision == "bf16" and runtime not in TAKES_BF16:
+            continue
+        label = ".".join(filter(None, [case.name, case.precision, runtime]))
+        path = folder / f"{label}.json"
+        if options.tables and not path.exists():
+            continue
+        answer = judging.kept(
+            path, lambda r=runtime: examine(options, case, r, allowed),
+            options.retry and not options.tables,
+        )  # fmt: skip
+        allowed = answer.get("allowed", allowed)
+        print_case(label, answer)
+        answers.append((runtime, case, answer))
+    return answers
 
 
 def main():
@@ -392,19 +485,7 @@ def main():
     folder = options.results or first.with_name(f"{first.name}-runtimes")
     answers = []
     for case in chosen_cases(options):
-        for runtime in options.runtime or RUNTIMES:
-            if case.precision == "bf16" and runtime not in TAKES_BF16:
-                continue
-            label = ".".join(filter(None, [case.name, case.precision, runtime]))
-            path = folder / f"{label}.json"
-            if options.tables and not path.exists():
-                continue
-            again = options.retry and not options.tables
-            answer = judging.kept(
-                path, lambda c=case, r=runtime: examine(options, c, r), again
-            )
-            print_case(label, answer)
-            answers.append((runtime, case, answer))
+        answers += answers_of(options, case, folder)
     print_summary(answers)
     wrong = any(failures_of(a) or comparison(a) == 1 for _, _, a in answers)
     return 1 if wrong or not answers else 0

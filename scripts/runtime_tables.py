@@ -45,7 +45,9 @@ def read_onnxruntime():
             continue
         first, last = kernel.version_range
         versions = str(first) if last in (OPEN_END, first) else f"{first}-{last}"
-        for variable, types in (kernel.type_constraints or {"*": ["other"]}).items():
+        # Without constraints, operands have the schema's fixed types.
+        fixed = {"*": ["tensor(float)", "tensor(int64)"]}
+        for variable, types in (kernel.type_constraints or fixed).items():
             row = found.setdefault((prefix + kernel.op_name, versions, variable), set())
             row.update(FLOATS.get(t, "other") for t in types)
     return found

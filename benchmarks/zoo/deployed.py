@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models in the forms that are deployed: detectors with non-maximum suppression,
-decoders with caches of keys and values, parts of diffusion pipelines.
+"""Models in the forms that are deployed: detectors with non-maximum
+suppression, decoders with caches of keys and values, parts of diffusion
+pipelines.
 
 Weights are random, from a seed; sizes are those of the packages' smallest
 networks, or less. Inputs are given by name.

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from zoo.data import CLASSES
-from zoo.packages import HEADS, WIDTH, configuration
+from zoo.packages import HEADS, WIDTH
 
 
 def torchvision_model(name, **settings):
@@ -237,6 +237,3 @@ def yolos():
         attn_implementation="eager",
     )  # fmt: skip
     return Boxes(transformers.YolosForObjectDetection(config))
-
-
-__all__ = ["configuration"]

@@ -143,8 +143,8 @@ def step(heads=KEYS, rows=1, length=1, size=SIZE):
 
 
 def cache_outputs():
-    kinds = [f"present.{i}.{k}" for i in range(LAYERS) for k in ("key", "value")]
-    return ("logits", *kinds)
+    layers, kinds = range(LAYERS), ("key", "value")
+    return ("logits", *(f"present.{i}.{k}" for i in layers for k in kinds))
 
 
 def open_cache():
@@ -362,8 +362,9 @@ def entries(entry):
     yield entry("kv-gemma", draw=step(), **cache,
                 make=causal("Gemma", head_dim=SIZE))  # fmt: skip
     yield entry("kv-phi", make=causal("Phi"), draw=step(), **cache, **script)
-    yield entry("kv-opt", make=causal("OPT", ffn_dim=96, word_embed_proj_dim=WIDTH),
-                draw=step(HEADS), **cache)  # fmt: skip
+    yield entry("kv-opt", draw=step(HEADS), **cache,
+                make=causal("OPT", ffn_dim=96,
+                            word_embed_proj_dim=WIDTH))  # fmt: skip
     yield entry("kv-loop", make=greedy, draw=greedy_inputs, family="decoder",
                 outputs=("scores", "new_keys", "new_values"),
                 **script)  # fmt: skip

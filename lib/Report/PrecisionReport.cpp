@@ -10,7 +10,6 @@
 #include "NodeScopes.h"
 
 #include "mp-opt/Dialect/MP/MP.h"
-#include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Graph/MultiplyAdds.h"
@@ -447,34 +446,6 @@ void Collector::run() {
   findOtherCauses();
 }
 
-/// Words that users know for a type of an input or output.
-static std::string describePort(Type type) {
-  Type element = getTensorElementType(type);
-  if (element && (element.isF32() || element.isF16() || element.isBF16()))
-    return element.isF32() ? "fp32" : getPrecisionName(element).str();
-  if (StringRef name = getElementKindName(getElementKind(element));
-      element && !name.empty())
-    return name.str();
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
-}
-
-/// Reads the inputs and outputs; `types` are those at the start, if known.
-static std::vector<ReportPort> collectPorts(ValueRange values,
-                                            ArrayAttr types) {
-  std::vector<ReportPort> ports;
-  for (auto [index, value] : llvm::enumerate(values)) {
-    auto before = types && index < types.size()
-                      ? dyn_cast<TypeAttr>(types[index])
-                      : TypeAttr();
-    std::string type = describePort(value.getType());
-    ports.push_back({onnxir::getValueName(value), type,
-                     before ? describePort(before.getValue()) : type});
-  }
-  return ports;
-}
-
 PrecisionReport PrecisionReport::collect(ModuleOp module, DimensionSizes dims,
                                          bool withNodes) {
   PrecisionReport report;
@@ -497,15 +468,6 @@ PrecisionReport PrecisionReport::collect(ModuleOp module, DimensionSizes dims,
   report.isMarked = getPolicy(module) != nullptr;
   report.errors = ErrorTotals::read(module);
   report.recurrentState = findRecurrentState(module);
-  if (GraphOp graph = getMainGraph(module)) {
-    report.inputs =
-        collectPorts(graph.getBody().getArguments(),
-                     module->getAttrOfType<ArrayAttr>(mark::inputTypes));
-    if (YieldOp yield = getYield(graph.getBody()))
-      report.outputs =
-          collectPorts(yield->getOperands(),
-                       module->getAttrOfType<ArrayAttr>(mark::outputTypes));
-  }
   ValueSizes sizes = getSizes(module, report.dims);
   report.after = ModelSize::measure(module, sizes);
   if (Type low = getLowType(module))

@@ -11,8 +11,6 @@
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
 #include "mp-opt/Report/ReportForms.h"
 
-#include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -59,32 +57,6 @@ struct ReasonTotal {
 
 } // namespace
 
-/// Prints inputs or outputs by type, if one of them is 16 bit or has changed.
-static void printPorts(StringRef title, ArrayRef<ReportPort> ports,
-                       raw_ostream &os) {
-  constexpr size_t most = 4;
-  bool isPlain = llvm::all_of(ports, [](const ReportPort &port) {
-    return port.type == port.before && port.type != "fp16" &&
-           port.type != "bf16";
-  });
-  if (isPlain)
-    return;
-  llvm::MapVector<std::pair<StringRef, StringRef>, std::vector<StringRef>>
-      types;
-  for (const ReportPort &port : ports)
-    types[{port.type, port.before}].push_back(port.name);
-  std::string text;
-  for (const auto &[type, names] : types) {
-    text += (text.empty() ? "" : "; ") + type.first.str();
-    if (type.first != type.second)
-      text += " (was " + type.second.str() + ")";
-    text += ": " + llvm::join(ArrayRef(names).take_front(most), ", ");
-    if (names.size() > most)
-      text += " and " + std::to_string(names.size() - most) + " more";
-  }
-  printWrapped(title.str() + " in " + text, 2, os);
-}
-
 void printSummary(const PrecisionReport &report, const RunInfo &run,
                   raw_ostream &os) {
   auto row = [&](const Twine &name, int64_t value) {
@@ -120,8 +92,7 @@ void printSummary(const PrecisionReport &report, const RunInfo &run,
     row("mask constants clamped", report.masksClamped);
   if (run.before.opset != report.after.opset)
     change("opset", run.before.opset, report.after.opset);
-  printPorts("inputs", report.inputs, os);
-  printPorts("outputs", report.outputs, os);
+  run.ports.print(os);
   if (!report.isMarked)
     return;
   printWork(report.work, report.precision, os);
@@ -220,23 +191,10 @@ static void writeCasts(llvm::json::OStream &json,
   });
 }
 
-static void writePorts(StringRef key, ArrayRef<ReportPort> ports,
-                       llvm::json::OStream &json) {
-  json.attributeArray(key, [&] {
-    for (const ReportPort &port : ports)
-      json.object([&] {
-        json.attribute("name", toJSON(port.name));
-        json.attribute("type", toJSON(port.type));
-        json.attribute("before", toJSON(port.before));
-      });
-  });
-}
-
 static void writePrecision(llvm::json::OStream &json,
                            const PrecisionReport &report, const RunInfo &run) {
   json.attribute("precision", report.precision);
-  writePorts("graph_inputs", report.inputs, json);
-  writePorts("graph_outputs", report.outputs, json);
+  run.ports.write(json);
   if (report.isMarked)
     writeRuntimes(findRuntimes(report, run), json);
   writeWork(report.work, report.precision, json);

@@ -7,9 +7,6 @@
 
 #include "mp-opt/Schema/RuntimeTable.h"
 
-#include "mp-opt/Support/Nearest.h"
-
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 #include <limits>
@@ -22,9 +19,8 @@ std::string RuntimeRelease::str() const {
   return std::to_string(major) + "." + std::to_string(minor);
 }
 
-/// "MAJOR" or "MAJOR.MINOR"; without a minor number, `minor` is used.
-static std::optional<RuntimeRelease> parseRelease(StringRef text,
-                                                  unsigned minor = 0) {
+std::optional<RuntimeRelease> RuntimeRelease::parse(StringRef text,
+                                                    unsigned minor) {
   auto [first, second] = text.split('.');
   RuntimeRelease release = {0, minor};
   if (first.getAsInteger(10, release.major) ||
@@ -121,8 +117,9 @@ bool RuntimeTable::Parser::parseReleases(StringRef text,
     return true;
   bool isOpen = text.consume_back("+");
   auto [first, last] = text.split('-');
-  std::optional<RuntimeRelease> from = parseRelease(first),
-                                to = parseRelease(last.empty() ? first : last);
+  std::optional<RuntimeRelease> from = RuntimeRelease::parse(first),
+                                to = RuntimeRelease::parse(last.empty() ? first
+                                                                        : last);
   if (!from || !to)
     return false;
   kernel.first = *from;
@@ -133,7 +130,7 @@ bool RuntimeTable::Parser::parseReleases(StringRef text,
 
 Error RuntimeTable::Parser::addRelease(ArrayRef<StringRef> cells) {
   Release release;
-  std::optional<RuntimeRelease> number = parseRelease(cells[1]);
+  std::optional<RuntimeRelease> number = RuntimeRelease::parse(cells[1]);
   if (!number || cells[2].getAsInteger(10, release.firstOpset) ||
       cells[3].getAsInteger(10, release.lastOpset))
     return fail("expected a version and two opsets");
@@ -251,48 +248,6 @@ ArrayRef<RuntimeKernel> RuntimeTable::getKernels(StringRef op) const {
 //===----------------------------------------------------------------------===//
 // RuntimeProfile
 //===----------------------------------------------------------------------===//
-
-static std::string listReleases(const RuntimeTable &table) {
-  std::string text;
-  for (const RuntimeTable::Release &release : table.getReleases())
-    text += (text.empty() ? "" : ", ") + release.number.str();
-  return text;
-}
-
-Expected<RuntimeProfile> RuntimeProfile::create(StringRef request) {
-  StringRef name = request.split(':').first,
-            version = request.split(':').second;
-  RuntimeProfile profile;
-  profile.table = RuntimeTable::lookup(name);
-  if (!profile.table) {
-    std::vector<std::string> known = {"any"};
-    for (StringRef each : RuntimeTable::getNames())
-      known.push_back(each.str());
-    return createStringError("unknown runtime '" + name + "', expected " +
-                             join(known, ", ") + suggestNearest(name, known));
-  }
-  ArrayRef<RuntimeTable::Release> releases = profile.table->getReleases();
-  profile.release = releases.back();
-  if (!request.contains(':'))
-    return profile;
-  // Without a minor number, the newest release of that major version.
-  std::optional<RuntimeRelease> asked = parseRelease(version, ~0u);
-  auto refuse = [&](const Twine &what) {
-    return createStringError("runtime '" + name + "': " + what + " '" +
-                             version + "', known releases are " +
-                             listReleases(*profile.table));
-  };
-  if (!asked)
-    return refuse("expected MAJOR[.MINOR], got");
-  if (asked->major > releases.back().number.major ||
-      *asked < releases.front().number)
-    return refuse("unknown version");
-  for (const RuntimeTable::Release &release : releases)
-    if (!(*asked < release.number))
-      profile.release = release;
-  profile.isOlder = version.contains('.') && releases.back().number < *asked;
-  return profile;
-}
 
 std::string RuntimeProfile::str() const {
   return (table->getName() + " " + release.number.str()).str();

@@ -27,7 +27,9 @@ def RaiseOpset : GraphPass<"onnx-raise-opset"> {
     changes, and a missed remark of
     category `mp-precision` names this node and the nodes that stay fp32;
     reports find it in `mp.opset_obstacle`. Graphs with ops that update operands
-    in place are left alone: the runtimes for them stop at earlier opsets.
+    in place are left alone: the runtimes for them stop at earlier opsets. A
+    model that is older than all that `runtime` reads is raised to the first
+    opset that it reads, unless a node prevents that.
 
     Each node goes from version to version of its op, from opset 7 to the
     newest that ONNX knows:

@@ -39,6 +39,7 @@ struct RaiseOpset : public mp::impl::RaiseOpsetBase<RaiseOpset> {
 private:
   void raiseTo(int64_t opset);
   void raiseAsNeeded(Type lowType, const RuntimeKernels *kernels);
+  void raiseToFirst(const RuntimeProfile &profile);
   void noteObstacle(int opset, StringRef reason);
 };
 
@@ -284,6 +285,15 @@ void RaiseOpset::raiseAsNeeded(Type lowType, const RuntimeKernels *kernels) {
   }
 }
 
+/// Raises a model that is older than all that the runtime reads.
+void RaiseOpset::raiseToFirst(const RuntimeProfile &profile) {
+  ModuleOp module = getOperation();
+  int64_t first = profile.getFirstOpset();
+  if (first <= limit && getOpset(module, "").value_or(first) < first &&
+      !findUpgradeObstacle(module, "", first))
+    setOpset(module, "", first);
+}
+
 void RaiseOpset::runOnOperation() {
   if (to)
     return raiseTo(to);
@@ -303,8 +313,10 @@ void RaiseOpset::runOnOperation() {
   if (runtime.empty())
     return raiseAsNeeded(lowType, nullptr);
   llvm::Expected<RuntimeKernels> kernels = RuntimeKernels::create(runtime);
-  if (kernels)
+  if (kernels) {
+    raiseToFirst(kernels->getProfile());
     return raiseAsNeeded(lowType, &*kernels);
+  }
   getOperation().emitError() << "--runtime: " << toString(kernels.takeError());
   signalPassFailure();
 }

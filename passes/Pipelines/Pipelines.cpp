@@ -14,7 +14,6 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Autodiff/Autodiff.h"
-#include "mp-opt/Schema/RuntimeTable.h"
 
 #include "mlir/Pass/PassRegistry.h"
 
@@ -75,18 +74,6 @@ static SmallVector<std::string> putInBraces(ArrayRef<std::string> texts) {
   return braced;
 }
 
-/// Raises older models to the first opset that a runtime reads. A pass reports
-/// a runtime that is not known.
-static void raiseToFirstOpset(OpPassManager &pm, StringRef runtime) {
-  auto profile = RuntimeProfile::create(runtime);
-  if (!profile)
-    return llvm::consumeError(profile.takeError());
-  RaiseOpsetOptions raising;
-  raising.atLeast = profile->getFirstOpset();
-  if (raising.atLeast > 1)
-    pm.addPass(createRaiseOpset(raising));
-}
-
 void buildMixedPrecisionPipeline(OpPassManager &pm,
                                  const MixedPrecisionOptions &options,
                                  const MixedPrecisionHooks &hooks) {
@@ -95,8 +82,6 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   bool keepQuantized = options.keepQuantized || keepsPairs(request);
   if (hooks.beforeAssign || hooks.afterAssign)
     pm.addPass(createInlineFunctions());
-  if (!runtime.empty() && request.raiseOpset)
-    raiseToFirstOpset(pm, runtime);
   pm.addPass(createSpecializeFunctions());
   if (!request.inputRanges.empty()) {
     SetInputRangesOptions stating;

@@ -539,9 +539,9 @@ def StoreWeights : PrecisionPass<"mp-store-weights"> {
     is fp32 only because of `mp.no_kernel`: nodes that the policy allows, and
     look-ups in a table; movements of data in between do not matter.
 
-    Left alone: weights that overflow or lose digits in 16 bit, those with a
-    reader that the policy or an analysis keeps fp32, graph outputs, and scopes
-    whose Cast does not admit the type.
+    Left alone: vectors, weights that overflow or lose digits in 16 bit, those
+    with a reader that the policy or an analysis keeps fp32, graph outputs, and
+    scopes whose Cast does not admit the type.
 
     Example: test/Precision/mp-store-weights.mlir
   }];

@@ -95,15 +95,6 @@ struct ReportNode {
   std::string getDisplayName() const;
 };
 
-/// An input or output of the main graph.
-struct ReportPort {
-  llvm::StringRef name;
-  /// "fp32", "fp16" or "bf16", ONNX's name of another type ("int64"), or the
-  /// type in MLIR's form if it is not a tensor; `before` the conversion the
-  /// same.
-  std::string type, before;
-};
-
 /// A model's size and versions at one point of the pipeline.
 struct ModelSize {
   uint64_t weights = 0;
@@ -148,7 +139,6 @@ struct PrecisionReport {
   /// Nodes in the order of the graph; a body's nodes come after its node.
   std::vector<ReportNode> nodes;
   std::vector<ReportValue> values;
-  std::vector<ReportPort> inputs, outputs;
   /// Paths of names, separated by '/'; [0] is the top.
   std::vector<std::string> scopes;
   /// Counters of mp-verify-precision.

@@ -38,6 +38,9 @@ namespace mp {
 struct RuntimeRelease {
   unsigned major = 0, minor = 0;
 
+  /// Reads "MAJOR" or "MAJOR.MINOR"; without a minor number it is `minor`.
+  static std::optional<RuntimeRelease> parse(llvm::StringRef text,
+                                             unsigned minor = 0);
   std::string str() const;
   friend bool operator<(const RuntimeRelease &a, const RuntimeRelease &b) {
     return std::pair(a.major, a.minor) < std::pair(b.major, b.minor);

@@ -280,4 +280,14 @@ Expected<Tensor> fitInput(const ModelValue &input, const Tensor &tensor,
   return room;
 }
 
+Expected<Tensor> fitFloats(const ModelValue &input, const Tensor &tensor) {
+  if (isFloat(tensor.getKind()) && isFloat(input.kind))
+    if (Error failed = checkElements(input, tensor))
+      return std::move(failed);
+  Expected<Tensor> fitting = convertFloats(tensor, input.kind);
+  if (!fitting)
+    return prefixError("input '" + input.name + "'", fitting.takeError());
+  return fitting;
+}
+
 } // namespace mp

@@ -103,13 +103,8 @@ static Expected<DataSet> convertData(const DataSet &data,
     for (const ModelValue &input : takes) {
       if (input.name != name)
         continue;
-      if (isFloat(tensor.getKind()) && isFloat(input.kind))
-        if (Error failed = checkElements(input, tensor))
-          return std::move(failed);
-      Expected<Tensor> fitting = convertFloats(tensor, input.kind);
-      if (!fitting)
-        return prefixError("input '" + name + "'", fitting.takeError());
-      tensor = std::move(*fitting);
+      if (Error failed = fitFloats(input, tensor).moveInto(tensor))
+        return std::move(failed);
     }
   return converted;
 }

@@ -164,7 +164,8 @@ void ErrorCut::readErrors() {
 void ErrorCut::addPart(unsigned number, ErrorPart &sum) const {
   // All readers of an input in 16 bit read rounded elements.
   int producer = graph.getValues()[number].producer;
-  bool isInput = graph.isInterface(producer);
+  bool isInput =
+      producer >= 0 && variables[producer].kind == Variable::Interface;
   if (isLow(producer) && !isInput)
     return sum.add(errors[number].result);
   for (const OperandError &operand : errors[number].operands)

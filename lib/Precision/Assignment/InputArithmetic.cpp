@@ -143,7 +143,8 @@ bool InputArithmetic::readsInput(unsigned index) const {
 /// made of such inputs alone.
 bool InputArithmetic::isNarrow(unsigned value) const {
   int producer = graph.getValues()[value].producer;
-  return producer >= 0 && (graph.isInterface(producer) || narrow[producer]);
+  return producer >= 0 &&
+         (variables[producer].kind == Variable::Interface || narrow[producer]);
 }
 
 /// True if all inputs that the variable's values are made of are 16 bit.
@@ -162,8 +163,7 @@ bool InputArithmetic::readsOnlyNarrow(unsigned index) const {
 bool InputArithmetic::isInput(unsigned value) const {
   const ValueEntry &entry = graph.getValues()[value];
   return isa<BlockArgument>(entry.value) && !entry.isDerivedFromConstants &&
-         !graph.isInterface(entry.producer) &&
-         graph.getDepth(entry.value) == ProductDepth::Input;
+         !isNarrow(value) && graph.getDepth(entry.value) == ProductDepth::Input;
 }
 
 bool InputArithmetic::isCarrier(unsigned value) const {

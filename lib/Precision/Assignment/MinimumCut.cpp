@@ -196,7 +196,7 @@ void MinimumCut::dropPoorRegions() {
   // Inputs and outputs are not a part of any region: they stay as they are.
   auto isLow = [&](int variable) {
     return variable >= 0 && variables[variable].state == Variable::Low &&
-           !graph.isInterface(variable);
+           variables[variable].kind != Variable::Interface;
   };
   llvm::IntEqClasses regions(variables.size());
   for (const ValueEntry &value : graph.getValues()) {

@@ -36,9 +36,23 @@ PrecisionGraph::PrecisionGraph(ModuleOp module, Type lowType,
   values.reserve(nodes.size());
   producers.reserve(nodes.size());
   consumers.reserve(2 * nodes.size());
+  // Inputs and outputs that the user wants in 16 bit are variables of their
+  // own: a reader that is f32 needs a cast, one that is 16 bit needs none.
+  InterfaceTypes interface(module);
+  auto addInterface = [&] {
+    parents.push_back(int(variables.size()));
+    Variable &variable = variables.emplace_back();
+    variable.kind = Variable::Interface;
+    variable.state = Variable::Low;
+    variable.reason = getReason("its type is asked for by --io");
+    return parents.back();
+  };
+  for (BlockArgument input : interface.getInputsIn(lowType))
+    producers[input] = addInterface();
+  for (OpOperand *output : interface.getOutputsIn(lowType))
+    consumers[output] = addInterface();
   unsigned nextNode = 0;
   forEachScope(module, [&](Operation *scope) { addScope(scope, nextNode); });
-  addInterface(module, lowType);
   forEachScope(module, [&](Operation *scope) { joinContainers(scope); });
   forEachScope(module, [&](Operation *scope) { joinChoices(scope); });
   QuantizedTypes(*this).run();
@@ -105,25 +119,6 @@ void PrecisionGraph::addConstant(Operation *op, std::optional<unsigned> node) {
   parents.push_back(int(variables.size()));
   variables.push_back(std::move(variable));
   derivedFromConstants.insert(value);
-}
-
-/// Inputs and outputs that the user wants in 16 bit are variables of their own:
-/// a reader that is f32 needs a cast, one that is 16 bit needs none.
-void PrecisionGraph::addInterface(ModuleOp module, Type lowType) {
-  InterfaceTypes interface(module);
-  auto add = [&] {
-    Variable variable;
-    variable.kind = Variable::Interface;
-    variable.state = Variable::Low;
-    variable.reason = getReason("its type is asked for by --io");
-    parents.push_back(int(variables.size()));
-    variables.push_back(std::move(variable));
-    return parents.back();
-  };
-  for (BlockArgument input : interface.getInputsIn(lowType))
-    producers[input] = add();
-  for (OpOperand *output : interface.getOutputsIn(lowType))
-    consumers[output] = add();
 }
 
 /// Settles a node without an f32 variable: nothing is left to decide.

@@ -39,10 +39,11 @@ public:
       /// (QuantizedTypes.h).
       Dequantized,
       NoFloat,
+      /// An input or output of the model that --io makes 16 bit.
       Interface
     };
     /// Index into the nodes; absent for a constant that is not a node, and for
-    /// inputs and outputs of the model.
+    /// inputs and outputs.
     std::optional<unsigned> node;
     Kind kind = Node;
     enum State : uint8_t { Free, F32, Low };
@@ -97,10 +98,6 @@ public:
     return nodeVariables[node];
   }
 
-  /// True for an input or output of the model that is 16 bit.
-  bool isInterface(int variable) const {
-    return variable >= 0 && variables[variable].kind == Variable::Interface;
-  }
   /// True for constants and dequantized values: each user takes the type that
   /// it wants, and nothing casts them.
   bool hasBothTypes(int variable) const {
@@ -148,7 +145,6 @@ private:
   void addScope(mlir::Operation *scope, unsigned &nextNode);
   void addNode(unsigned index, SchemaCache &schemas, bool canCast);
   void addConstant(mlir::Operation *op, std::optional<unsigned> node);
-  void addInterface(mlir::ModuleOp module, mlir::Type lowType);
   void fixVariable(Variable &variable, const FloatTypeVariable &typeVariable,
                    const NodePrecision &entry, const SchemaCache::Entry &schema,
                    bool canCast);
