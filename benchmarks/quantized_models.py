@@ -6,14 +6,14 @@
     benchmarks/quantized_models.py FOLDER --only 'resnet|bert'
 
 Needs onnx and onnxruntime. FOLDER gets NAME.onnx and its inputs, NAME.npz, for
-each model of benchmarks/zoo/quantized.py, and NAME.fp16.onnx and NAME.bf16.onnx.
+each model of benchmarks/zoo/quantized.py, NAME.fp16.onnx and NAME.bf16.onnx.
 Each result must pass the checker and strict inference. The table has, for each
 model,
 
     pairs     nodes QuantizeLinear and DequantizeLinear
-    fp16      those of which the scale is fp16 afterwards; casts inside and after
-              pairs; the error against the model before, in onnxruntime without
-              its optimizations
+    fp16      those of which the scale is fp16 afterwards; casts inside and
+              after pairs; the error against the model before, both in
+              onnxruntime without its optimizations
     bf16      the same; the error is that of mp-run
     quantized the error of the quantized model against the model of floats
 

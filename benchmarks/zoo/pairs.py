@@ -55,7 +55,9 @@ def casts_in_pairs(model):
     """Descriptions of casts between DequantizeLinear and a user, between a node
     and the QuantizeLinear that reads it, and on scales. Casts of the model's
     inputs and to its outputs are left out."""
-    return [text for graph in subgraphs(model.graph) for text in casts_in(graph)]
+    return [
+        text for graph in subgraphs(model.graph) for text in casts_in(graph)
+    ]
 
 
 def scale_types(model):

@@ -93,6 +93,10 @@ def dynamic(model, _source):
 # ----- Written by hand ----------------------------------------------------
 
 
+def add(graph, values, name):
+    graph.initializer.append(numpy_helper.from_array(values, name))
+
+
 def float_constants(graph):
     return {
         i.name: i for i in graph.initializer if i.data_type == TensorProto.FLOAT
@@ -131,18 +135,17 @@ def quantize_blocks(values, block):
 
 
 def int4_blocks(model, _source, block=32):
-    """Weights of products are int4 in blocks, dequantized before the product."""
+    """Weights of products are int4 in blocks, which a node dequantizes."""
     graph = model.graph
     before = {}
     for node, values in matrices(graph, block):
         name = node.input[1]
         whole, scale = quantize_blocks(values, block)
-        graph.initializer.append(
-            helper.make_tensor(
-                name + "_q", TensorProto.INT4, whole.shape, whole.ravel().tolist()
-            )
+        add(graph, scale, name + "_scale")
+        held = helper.make_tensor(
+            name + "_q", TensorProto.INT4, whole.shape, whole.ravel().tolist()
         )
-        graph.initializer.append(numpy_helper.from_array(scale, name + "_scale"))
+        graph.initializer.append(held)
         before[node.name or node.output[0]] = helper.make_node(
             "DequantizeLinear", [name + "_q", name + "_scale"], [name + "_f"],
             name + "_dq", axis=0, block_size=block,
@@ -181,13 +184,11 @@ def nbits(model, _source, block=32):
         if rows % block:
             continue
         whole, scale = quantize_blocks(values, block)
-        stored = (whole + 8).astype(np.uint8).T.reshape(columns, -1, block // 2, 2)
-        packed = stored[..., 0] | stored[..., 1] << 4
+        stored = (whole + 8).astype(np.uint8).T
+        stored = stored.reshape(columns, -1, block // 2, 2)
         name = node.input[1]
-        graph.initializer.append(numpy_helper.from_array(packed, name + "_q"))
-        graph.initializer.append(
-            numpy_helper.from_array(np.ascontiguousarray(scale.T), name + "_scale")
-        )
+        add(graph, stored[..., 0] | stored[..., 1] << 4, name + "_q")
+        add(graph, np.ascontiguousarray(scale.T), name + "_scale")
         node.op_type, node.domain = "MatMulNBits", "com.microsoft"
         del node.input[1:]
         node.input.extend([name + "_q", name + "_scale"])
@@ -253,7 +254,8 @@ def fp8(model, source):
         zeros.add(node.input[2])
         if stored is not None:
             values = numpy_helper.to_array(stored).astype(np.float32)
-            stored.CopyFrom(as_fp8(values * (greatest / 127), stored.name, kind))
+            values *= greatest / 127
+            stored.CopyFrom(as_fp8(values, stored.name, kind))
     for name in scales:
         values = numpy_helper.to_array(held[name]) * np.float32(127 / greatest)
         held[name].CopyFrom(numpy_helper.from_array(values, name))
@@ -293,7 +295,8 @@ def half_with_casts(model, source):
             )  # fmt: skip
     nodes = []
     for node in graph.node:
-        nodes += [n for n in (before.get(node.name), node, after.get(node.name)) if n]
+        around = before.get(node.name), node, after.get(node.name)
+        nodes += [each for each in around if each is not None]
     del graph.node[:]
     graph.node.extend(nodes)
     return half
@@ -310,7 +313,8 @@ def to_half(model, with_scales):
         for name in node.input[1:2]
     }
     for i in graph.initializer:
-        if i.data_type != TensorProto.FLOAT or (i.name in scales and not with_scales):
+        is_kept = i.name in scales and not with_scales
+        if i.data_type != TensorProto.FLOAT or is_kept:
             continue
         values = numpy_helper.to_array(i).astype(np.float16)
         i.CopyFrom(numpy_helper.from_array(values, i.name))
@@ -330,7 +334,7 @@ def to_half(model, with_scales):
 
 
 def fix_small_biases(graph):
-    """Replaces int32 biases, whose scales fp16 would lose, by fp16 constants."""
+    """Makes fp16 constants of int32 biases, whose scales fp16 would lose."""
     held = {i.name: i for i in graph.initializer}
     kept = []
     for node in graph.node:
