@@ -14,6 +14,7 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Autodiff/Autodiff.h"
+#include "mp-opt/Schema/RuntimeTable.h"
 
 #include "mlir/Pass/PassRegistry.h"
 

@@ -484,6 +484,58 @@ def test_header_of_a_library(tmp_path, decoder):
     assert "float16" in line
 
 
+NEAR_QUANTIZED = {
+    # An output between a pair and its reader.
+    "result": """q = QuantizeLinear(x, s, zp) y = DequantizeLinear(q, s, zp)
+                 z = Softmax(y)""",
+    # A weight, and a bias, that are outputs as well.
+    "weight": """y = DequantizeLinear(wq, s, zp) z = MatMul(x, y)""",
+    "bias": """y = DequantizeLinear(bq, s, bz) m = MatMul(x, x) z = Add(m, y)""",
+    # Casts of the model next to inputs and outputs.
+    "casts": """h = Cast<to = 10>(x) y = Cast<to = 1>(h) i = Cast<to = 11>(x)
+                z = Cast<to = 1>(i)""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NEAR_QUANTIZED)
+@pytest.mark.parametrize(
+    "flags", [("--fp16", "--io=fp16"), ("--bf16", "--io=bf16"),
+              ("--bf16", "--io=fp16"), ("--io=fp16",), ("--fp16", "--io=y=fp16"),
+              ("--fp16", "--io=x=fp16")], ids=" ".join,
+)  # fmt: skip
+def test_next_to_pairs_and_casts(tmp_path, case, flags):
+    numbers = ", ".join(str(n) for n in range(1, 17))
+    source = tmp_path / "m.onnx"
+    onnx.save(
+        onnx.parser.parse_model(
+            f"""<ir_version: 9, opset_import: ["" : 19]>
+            g (float[4, 4] x) => (float[4, 4] y, float[4, 4] z)
+            <float s = {{0.0625}}, int8 zp = {{0}}, int32 bz = {{0}},
+             int8[4, 4] wq = {{{numbers}}}, int32[4, 4] bq = {{{numbers}}}>
+            {{ {NEAR_QUANTIZED[case]} }}"""
+        ),
+        source,
+    )
+    target = tmp_path / "o.onnx"
+    made = convert(source, target, *flags)
+    rule = flags[-1].removeprefix("--io=")
+    for name, kind in ports(made).items():
+        asked, _, word = rule.rpartition("=")
+        wanted = TYPES[word] if asked in ("", name) else TensorProto.FLOAT
+        assert kind == wanted, name
+    x = np.random.default_rng(0).integers(-8, 8, size=(4, 4)).astype("f") / 4
+    np.savez(tmp_path / "x.npz", x=x)
+    mp_run("run", source, tmp_path / "x.npz", "-o", tmp_path / "a.npz")
+    mp_run("run", target, tmp_path / "x.npz", "-o", tmp_path / "b.npz")
+    expected, found = np.load(tmp_path / "a.npz"), np.load(tmp_path / "b.npz")
+    for name in expected.files:
+        value = found[name]
+        if value.dtype.kind in "Vu":
+            value = value.view(np.uint16).view(ml_dtypes.bfloat16)
+        error = np.abs(value.astype("f8") - expected[name]).max()
+        assert error <= 2.0**-6 * max(1, np.abs(expected[name]).max()), name
+
+
 def test_outputs_without_nodes(tmp_path):
     """Outputs that are constants or inputs, empty tensors, scalars."""
     source = tmp_path / "m.onnx"
