@@ -331,6 +331,41 @@ def test_inputs_whose_last_digits_count(tmp_path):
     assert "input 'timestep' stays fp32" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "flags", [("--io=fp16",), ("--io=bf16",), ("--io=hidden=fp16",),
+              ("--io=out=bf16",), ("--fp16", "--io=fp16"), ("--bf16", "--io=fp16")],
+    ids=" ".join,
+)  # fmt: skip
+def test_verify_counts_rounded_inputs_and_outputs(tmp_path, flags):
+    """Inputs and outputs are rounded where no node is."""
+    source = save(
+        """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[4, 64] hidden, float[4, 64] past)
+          => (float[4, 64] out, float[8, 64] present)
+        <float[64, 64] w>
+        { h = MatMul(hidden, w) s = Softmax(h) present = Concat<axis = 0>(past, s)
+          r = Relu(h) out = Identity(r) }""",
+        tmp_path / "m.onnx",
+    )
+    rng = np.random.default_rng(5)
+    data = tmp_path / "data.npz"
+    np.savez(
+        data, **{n: rng.normal(size=(4, 64)).astype("f") for n in ("hidden", "past")}
+    )
+    done = try_mp_opt(
+        source, *flags, f"--verify={data}", "-o", tmp_path / "o.onnx", code=0
+    )
+    assert ": verified: " in done.stderr
+    # Something that is wrong is still refused.
+    wrong = onnx.load(tmp_path / "o.onnx")
+    graph = wrong.graph
+    relu = next(n for n in graph.node if n.op_type == "Relu")
+    relu.op_type = "Elu"
+    onnx.save(wrong, tmp_path / "w.onnx")
+    done = attempt("compare", source, tmp_path / "w.onnx", data)
+    assert "outside" in done.stdout
+
+
 def test_verify_and_calibrate(tmp_path, decoder):
     """The result gets the data in its own types."""
     data = tmp_path / "data.npz"
