@@ -42,6 +42,7 @@ private:
   void skipEarlierCast(Operation *cast);
   void foldConstant(Operation *cast);
   void replaceBy(Operation *cast, Value value);
+  void takeOver(Operation *cast, Operation *first);
   void erase(Operation *cast);
 
   /// Names that training algorithms refer to.
@@ -150,6 +151,26 @@ void CastRemover::replaceBy(Operation *cast, Value value) {
     erase(cast);
 }
 
+/// Makes an inserted cast the model's own cast before it, which is to be
+/// erased, with another type.
+void CastRemover::takeOver(Operation *cast, Operation *first) {
+  for (StringRef name : {StringRef(attr::name), StringRef(attr::results),
+                         StringRef(mark::opClass)})
+    if (Attribute value = first->getAttr(name))
+      cast->setAttr(name, value);
+    else
+      cast->removeAttr(name);
+  if (getPrecision(first))
+    cast->setAttr(
+        mark::precision,
+        PrecisionAttr::get(
+            cast->getContext(),
+            getTensorElementType(cast->getResult(0).getType()),
+            StringAttr::get(cast->getContext(), "a cast merged into it")));
+  cast->removeAttr(mark::inserted);
+  ++removed;
+}
+
 /// Reads the operand of the cast before this one, if that has lost nothing and
 /// is not needed afterwards.
 void CastRemover::skipEarlierCast(Operation *cast) {
@@ -164,6 +185,8 @@ void CastRemover::skipEarlierCast(Operation *cast) {
                            (isIEEEFloat(to) || isa<IntegerType>(to)))))
       return;
     cast->setOperand(0, source);
+    if (isInsertedCast(cast) && !isInsertedCast(first) && before != to)
+      takeOver(cast, first);
     if (first->use_empty())
       erase(first);
     first = source.getDefiningOp();
