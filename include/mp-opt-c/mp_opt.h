@@ -38,7 +38,7 @@ extern "C" {
 #endif
 
 /** Increases when functions are added; existing ones do not change. */
-#define MP_OPT_API_VERSION 2
+#define MP_OPT_API_VERSION 3
 
 /** The API version of the loaded library, which is at least that of the header
  *  that the program was compiled with. */
@@ -153,6 +153,13 @@ MP_OPT_API mp_opt_status mp_opt_model_parse(const void *content, size_t size,
                                             const char *name,
                                             const mp_opt_options *options,
                                             mp_opt_model **model);
+/** Parses the content of a file as mp_opt_model_parse does, but in place: the
+ *  bytes must not change, and must outlive the model and the programs that are
+ *  made of it. Since API version 3. */
+MP_OPT_API mp_opt_status mp_opt_model_view(const void *content, size_t size,
+                                           const char *name,
+                                           const mp_opt_options *options,
+                                           mp_opt_model **model);
 MP_OPT_API void mp_opt_model_destroy(mp_opt_model *model);
 
 /** The bytes of an ONNX file. Fails if the model needs a data file next to it.
@@ -262,6 +269,10 @@ typedef struct mp_opt_program mp_opt_program;
 MP_OPT_API mp_opt_status mp_opt_compile(mp_opt_model *model,
                                         const mp_opt_options *options,
                                         mp_opt_program **program);
+/** Checks that every node has a form that mp_opt_compile can make code of, in a
+ *  small part of its time. Fails with MP_OPT_STATUS_NOT_SUPPORTED and names the
+ *  nodes. Consumes the model. Since API version 3. */
+MP_OPT_API mp_opt_status mp_opt_check_compile(mp_opt_model *model);
 MP_OPT_API void mp_opt_program_destroy(mp_opt_program *program);
 MP_OPT_API size_t mp_opt_program_num_inputs(const mp_opt_program *program);
 MP_OPT_API size_t mp_opt_program_num_outputs(const mp_opt_program *program);
@@ -281,6 +292,23 @@ MP_OPT_API mp_opt_status mp_opt_program_run(mp_opt_program *program,
                                             const mp_opt_array *inputs,
                                             size_t num_inputs,
                                             mp_opt_buffer **outputs);
+
+/** Returns the memory for output number `output`, at an address that is a
+ *  multiple of the size of its elements; null if there is none. */
+typedef void *(*mp_opt_output_fn)(size_t output, const int64_t *sizes,
+                                  int32_t rank, void *user);
+
+/** Runs one call with arrays for all inputs in order, of exactly their types,
+ *  and with outputs in the caller's memory. `place` is called once for each
+ *  output by the calling thread, before the model runs if the sizes are known.
+ *  Unlike other functions on programs, concurrent calls run at the same time.
+ *  Programs with `in-place` or for a device are refused. Since API version
+ *  3. */
+MP_OPT_API mp_opt_status mp_opt_program_run_into(mp_opt_program *program,
+                                                 const mp_opt_array *inputs,
+                                                 size_t num_inputs,
+                                                 mp_opt_output_fn place,
+                                                 void *user);
 
 /*===----------------------------------------------------------------------===*\
 |* Training

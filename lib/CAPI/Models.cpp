@@ -56,6 +56,23 @@ static mp_opt_status read(const mp_opt_options *options, StringRef name,
   return succeed();
 }
 
+static mp_opt_status parse(StringRef function, const void *content, size_t size,
+                           const char *name, const mp_opt_options *options,
+                           mp_opt_model **model, bool isBorrowed) {
+  if (!model)
+    return failUsage(function + ": no place for the model");
+  *model = nullptr;
+  if (!content && size)
+    return failUsage(function + ": no content");
+  StringRef text(static_cast<const char *>(content), size);
+  StringRef called = name ? name : "<model>";
+  return read(
+      options, called, model, [&](const auto &registry, auto modelOptions) {
+        modelOptions.borrowsContent = isBorrowed;
+        return Model::parse(text, called, registry, std::move(modelOptions));
+      });
+}
+
 /// Runs a function on two models. They are locked in one order, whatever the
 /// order of arguments.
 template <typename Function>
@@ -224,17 +241,17 @@ mp_opt_status mp_opt_model_parse(const void *content, size_t size,
                                  const mp_opt_options *options,
                                  mp_opt_model **model) {
   return guard([&] {
-    if (!model)
-      return failUsage("model_parse: no place for the model");
-    *model = nullptr;
-    if (!content && size)
-      return failUsage("model_parse: no content");
-    StringRef text(static_cast<const char *>(content), size);
-    StringRef called = name ? name : "<model>";
-    return read(
-        options, called, model, [&](const auto &registry, auto options) {
-          return Model::parse(text, called, registry, std::move(options));
-        });
+    return parse("model_parse", content, size, name, options, model,
+                 /*isBorrowed=*/false);
+  });
+}
+
+mp_opt_status mp_opt_model_view(const void *content, size_t size,
+                                const char *name, const mp_opt_options *options,
+                                mp_opt_model **model) {
+  return guard([&] {
+    return parse("model_view", content, size, name, options, model,
+                 /*isBorrowed=*/true);
   });
 }
 

@@ -7,7 +7,11 @@
 
 #include "Objects.h"
 
+#include "Graph/Passes.h"
+#include "Lowering/Passes.h"
 #include "mp-opt/API/Model/Error.h"
+
+#include "mlir/Pass/PassManager.h"
 
 using namespace llvm;
 
@@ -51,6 +55,43 @@ static mp_opt_status compile(mp_opt_model &model, const mp_opt_options *options,
   made->isInPlace = flags.inPlace;
   *program = made.release();
   return succeed();
+}
+
+static mp_opt_status checkCompile(mp_opt_model &handle) {
+  std::unique_ptr<Model> model = std::move(handle.model);
+  mlir::ModuleOp module = model->getModule();
+  mlir::PassManager manager(module.getContext(),
+                            mlir::ModuleOp::getOperationName());
+  // As when code is made.
+  manager.enableVerifier(false);
+  manager.addPass(createInlineFunctions());
+  manager.addPass(createStackSequences());
+  manager.addPass(createConvertONNXToLinalg());
+  if (succeeded(manager.run(module)))
+    return succeed();
+  return fail(makeError({ErrorKind::NotSupported, "it cannot be compiled"}),
+              handle.sink.get(), model->getName());
+}
+
+static Error runInto(mp_opt_program &handle, ArrayRef<mp_opt_array> arrays,
+                     mp_opt_output_fn place, void *user) {
+  ArrayRef<ProgramValue> inputs = handle.program->getInputs();
+  if (arrays.size() != inputs.size())
+    return makeError({ErrorKind::Usage,
+                      ("program_run_into: expected " + Twine(inputs.size()) +
+                       " arrays, got " + Twine(arrays.size()))
+                          .str()});
+  SmallVector<Tensor> values;
+  for (const auto &[input, array] : zip(inputs, arrays)) {
+    Expected<Tensor> value = makeTensor(array, "input '" + input.name + "'");
+    if (!value)
+      return value.takeError();
+    values.push_back(std::move(*value));
+  }
+  return handle.program->runInto(
+      values, [&](unsigned output, ArrayRef<int64_t> sizes) {
+        return place(output, sizes.data(), int32_t(sizes.size()), user);
+      });
 }
 
 static Error run(mp_opt_program &handle, ArrayRef<mp_opt_array> arrays,
@@ -102,6 +143,18 @@ mp_opt_status mp_opt_compile(mp_opt_model *model, const mp_opt_options *options,
   });
 }
 
+mp_opt_status mp_opt_check_compile(mp_opt_model *model) {
+  return guard([&] {
+    if (!model)
+      return failUsage("check_compile: no model");
+    std::lock_guard<std::mutex> lock(model->mutex);
+    if (!model->model)
+      return failUsage("check_compile: the model is used up");
+    model->sink->begin(nullptr);
+    return checkCompile(*model);
+  });
+}
+
 void mp_opt_program_destroy(mp_opt_program *program) { delete program; }
 
 size_t mp_opt_program_num_inputs(const mp_opt_program *program) {
@@ -145,6 +198,24 @@ mp_opt_status mp_opt_program_run(mp_opt_program *program,
                   program->model->getName());
     for (const auto &[index, tensor] : enumerate(results))
       outputs[index] = new mp_opt_buffer{{values[index].name, tensor}};
+    return succeed();
+  });
+}
+
+mp_opt_status mp_opt_program_run_into(mp_opt_program *program,
+                                      const mp_opt_array *inputs,
+                                      size_t num_inputs, mp_opt_output_fn place,
+                                      void *user) {
+  return guard([&] {
+    if (!program || (num_inputs && !inputs) || !place)
+      return failUsage("program_run_into: no program, no inputs, or no place "
+                       "for the outputs");
+    if (program->isInPlace || program->program->getDriver())
+      return failUsage("program_run_into: expected a program for the "
+                       "processor, without in-place");
+    if (Error failed =
+            runInto(*program, ArrayRef(inputs, num_inputs), place, user))
+      return fail(std::move(failed));
     return succeed();
   });
 }

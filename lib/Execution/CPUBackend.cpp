@@ -11,6 +11,8 @@
 #include "mp-opt/Runtime/CompiledCode.h"
 
 #include <chrono>
+#include <cstring>
+#include <optional>
 
 using namespace mlir;
 
@@ -38,9 +40,14 @@ public:
   int64_t getArenaBytes() const override { return interface.arenaBytes; }
   llvm::Error run(ArrayRef<Tensor> inputs, int64_t number,
                   SmallVectorImpl<Tensor> &results) override;
+  llvm::Error runInto(ArrayRef<Tensor> inputs, int64_t number,
+                      OutputMemoryFn place) override;
   ArrayRef<int64_t> getTimes() const override { return times; }
 
 private:
+  struct Outputs;
+  llvm::Error call(ArrayRef<Tensor> inputs, int64_t number, Outputs &outputs);
+
   const ModelInterface &interface;
   bool updatesInPlace;
   /// Slots for values that calls keep.
@@ -48,6 +55,20 @@ private:
   LinkedCode code;
   mp_model entry = nullptr;
   std::vector<int64_t> times;
+};
+
+/// The outputs of one call.
+struct CPUBackend::Outputs {
+  explicit Outputs(const ModelInterface &interface)
+      : memory(interface.outputs.size()) {
+    for (const ProgramValue &output : interface.outputs)
+      sizes.push_back(output.sizes);
+    for (auto [entry, list] : llvm::zip(memory, sizes))
+      entry = {nullptr, list.data()};
+  }
+
+  std::vector<SmallVector<int64_t, 4>> sizes;
+  std::vector<mp_tensor> memory;
 };
 } // namespace
 
@@ -93,31 +114,77 @@ llvm::Error CPUBackend::load(ProgramCode &program, int) {
   return llvm::Error::success();
 }
 
+llvm::Error CPUBackend::call(ArrayRef<Tensor> inputs, int64_t number,
+                             Outputs &outputs) {
+  SmallVector<mp_tensor, 16> arguments;
+  for (const Tensor &input : inputs)
+    arguments.push_back(
+        {input.getData(), const_cast<int64_t *>(input.getSizes().data())});
+  currentTimes = times.data();
+  if (mp_call(entry, arguments.data(), outputs.memory.data(), number,
+              kept.data()) != MP_OK)
+    return llvm::createStringError(mp_last_error());
+  return llvm::Error::success();
+}
+
 llvm::Error CPUBackend::run(ArrayRef<Tensor> inputs, int64_t number,
                             SmallVectorImpl<Tensor> &results) {
-  std::vector<mp_tensor> arguments(inputs.size());
-  for (auto [index, input] : llvm::enumerate(inputs))
-    arguments[index] = {input.getData(),
-                        const_cast<int64_t *>(input.getSizes().data())};
-  std::vector<mp_tensor> memory(interface.outputs.size());
-  std::vector<SmallVector<int64_t, 4>> sizes;
-  for (const ProgramValue &output : interface.outputs)
-    sizes.push_back(output.sizes);
-  for (unsigned index = 0; index < memory.size(); ++index)
-    memory[index] = {nullptr, sizes[index].data()};
-  currentTimes = times.data();
-  if (mp_call(entry, arguments.data(), memory.data(), number, kept.data()) !=
-      MP_OK)
-    return llvm::createStringError(mp_last_error());
+  Outputs outputs(interface);
+  if (llvm::Error error = call(inputs, number, outputs))
+    return error;
   results.clear();
   for (auto [index, output] : llvm::enumerate(interface.outputs)) {
     if (updatesInPlace && output.state >= 0) {
       results.push_back(inputs[output.state]);
       continue;
     }
-    std::shared_ptr<void> owner(memory[index].data, mp_release);
-    results.push_back(
-        Tensor(output.kind, sizes[index], memory[index].data, owner));
+    void *data = outputs.memory[index].data;
+    std::shared_ptr<void> owner(data, mp_release);
+    results.push_back(Tensor(output.kind, outputs.sizes[index], data, owner));
+  }
+  return llvm::Error::success();
+}
+
+/// The place of an output without elements: compiled code allocates memory for
+/// null.
+static int64_t emptyOutput;
+
+llvm::Error CPUBackend::runInto(ArrayRef<Tensor> inputs, int64_t number,
+                                OutputMemoryFn place) {
+  if (updatesInPlace)
+    return Backend::runInto(inputs, number, place);
+  Outputs outputs(interface);
+  auto getPlace = [&](unsigned index) -> void * {
+    std::optional<int64_t> bytes = getByteCount(
+        outputs.sizes[index], getElementBytes(interface.outputs[index].kind));
+    void *memory = place(index, outputs.sizes[index]);
+    return bytes && *bytes ? memory : &emptyOutput;
+  };
+  auto missing = [](unsigned index) {
+    return llvm::createStringError("output " + Twine(index) + " has no memory");
+  };
+  SmallVector<unsigned> late;
+  for (unsigned index = 0; index < outputs.memory.size(); ++index) {
+    if (llvm::any_of(outputs.sizes[index], [](int64_t s) { return s < 0; }))
+      late.push_back(index);
+    else if (!(outputs.memory[index].data = getPlace(index)))
+      return missing(index);
+  }
+  if (llvm::Error error = call(inputs, number, outputs))
+    return error;
+  SmallVector<Tensor> results;
+  for (unsigned index : late) {
+    void *data = outputs.memory[index].data;
+    std::shared_ptr<void> owner(data, mp_release);
+    results.push_back(Tensor(interface.outputs[index].kind,
+                             outputs.sizes[index], data, owner));
+  }
+  for (auto [index, result] : llvm::zip(late, results)) {
+    void *memory = getPlace(index);
+    if (!memory)
+      return missing(index);
+    if (memory != &emptyOutput)
+      std::memcpy(memory, result.getData(), result.getNumBytes());
   }
   return llvm::Error::success();
 }

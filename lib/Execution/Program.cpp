@@ -11,6 +11,9 @@
 #include "mp-opt/Execution/ModelInterface.h"
 #include "mp-opt/Runtime/CompiledCode.h"
 
+#include <atomic>
+#include <cstring>
+
 using namespace mlir;
 
 namespace mp {
@@ -19,7 +22,7 @@ struct Program::Impl {
   ModelInterface interface;
   CompileFigures figures;
   bool inPlace = false;
-  int64_t callNumber = 0;
+  std::atomic<int64_t> callNumber = 0;
   std::vector<KernelWork> kernels;
   std::unique_ptr<Backend> backend;
 
@@ -27,6 +30,7 @@ struct Program::Impl {
     return inPlace && interface.isState(input);
   }
   llvm::Error completeInput(unsigned index, Tensor &input) const;
+  llvm::Error completeInputs(SmallVectorImpl<Tensor> &inputs) const;
 };
 
 Program::Program() : impl(std::make_unique<Impl>()) {}
@@ -118,18 +122,47 @@ llvm::Error Program::Impl::completeInput(unsigned index, Tensor &input) const {
       describeType(value.kind, value.sizes));
 }
 
-llvm::Error Program::run(ArrayRef<Tensor> given,
-                         SmallVectorImpl<Tensor> &results) {
-  const ModelInterface &interface = impl->interface;
-  if (given.size() != interface.inputs.size())
-    return llvm::createStringError("found " + Twine(given.size()) +
+llvm::Error
+Program::Impl::completeInputs(SmallVectorImpl<Tensor> &inputs) const {
+  if (inputs.size() != interface.inputs.size())
+    return llvm::createStringError("found " + Twine(inputs.size()) +
                                    " inputs, expected " +
                                    Twine(interface.inputs.size()));
-  SmallVector<Tensor> inputs(given);
   for (auto [index, input] : llvm::enumerate(inputs))
-    if (llvm::Error error = impl->completeInput(index, input))
+    if (llvm::Error error = completeInput(index, input))
       return error;
+  return llvm::Error::success();
+}
+
+llvm::Error Program::run(ArrayRef<Tensor> given,
+                         SmallVectorImpl<Tensor> &results) {
+  SmallVector<Tensor> inputs(given);
+  if (llvm::Error error = impl->completeInputs(inputs))
+    return error;
   return impl->backend->run(inputs, impl->callNumber++, results);
+}
+
+llvm::Error Program::runInto(ArrayRef<Tensor> given, OutputMemoryFn place) {
+  SmallVector<Tensor> inputs(given);
+  if (llvm::Error error = impl->completeInputs(inputs))
+    return error;
+  return impl->backend->runInto(inputs, impl->callNumber++, place);
+}
+
+llvm::Error Backend::runInto(ArrayRef<Tensor> inputs, int64_t number,
+                             OutputMemoryFn place) {
+  SmallVector<Tensor> results;
+  if (llvm::Error error = run(inputs, number, results))
+    return error;
+  for (auto [index, result] : llvm::enumerate(results)) {
+    void *memory = place(index, result.getSizes());
+    if (!memory && result.getNumBytes())
+      return llvm::createStringError("output " + Twine(index) +
+                                     " has no memory");
+    if (result.getNumBytes())
+      std::memcpy(memory, result.getData(), result.getNumBytes());
+  }
+  return llvm::Error::success();
 }
 
 void Program::watchState(unsigned input) { impl->backend->watchState(input); }

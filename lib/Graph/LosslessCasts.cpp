@@ -151,6 +151,12 @@ void CastRemover::replaceBy(Operation *cast, Value value) {
     erase(cast);
 }
 
+/// True for a cast that may give an output its name.
+static bool isYielded(Operation *cast) {
+  return llvm::any_of(cast->getUsers(),
+                      [](Operation *user) { return isa<YieldOp>(user); });
+}
+
 /// Makes an inserted cast the model's own cast before it, which is to be
 /// erased, with another type.
 void CastRemover::takeOver(Operation *cast, Operation *first) {
@@ -185,7 +191,8 @@ void CastRemover::skipEarlierCast(Operation *cast) {
                            (isIEEEFloat(to) || isa<IntegerType>(to)))))
       return;
     cast->setOperand(0, source);
-    if (isInsertedCast(cast) && !isInsertedCast(first) && before != to)
+    if (isInsertedCast(cast) && !isInsertedCast(first) && before != to &&
+        !isYielded(cast))
       takeOver(cast, first);
     if (first->use_empty())
       erase(first);

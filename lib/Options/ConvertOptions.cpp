@@ -274,6 +274,8 @@ Error ConvertFlags::completeConversion() {
   options.conversion.runtime = options.conversion.mixed->runtime;
   options.conversion.isRuntimeLenient =
       set.isGiven("check") && options.check == CheckLevel::Lenient;
+  options.conversion.io = options.conversion.mixed->policy.io;
+  options.conversion.raiseOpset = options.conversion.mixed->raiseOpset;
   if (!isMixed)
     options.conversion.mixed.reset();
   if (!training.train)

@@ -8,6 +8,7 @@
 #include "mp-opt/Options/OptionGroups.h"
 
 #include "mp-opt/Execution/EmitPTX.h"
+#include "mp-opt/Precision/Policy/InterfaceTypes.h"
 #include "mp-opt/Precision/Policy/PolicyFile.h"
 #include "mp-opt/Schema/RuntimeTable.h"
 #include "mp-opt/Training/LossScaling.h"
@@ -25,7 +26,8 @@ namespace mp {
 /// Flags that do not require --mixed-bf16 or a similar flag.
 static constexpr StringRef alone[] = {
     "mixed-bf16",  "mixed-fp16",   "precision", "policy",  "emulate",
-    "raise-opset", "gaudi-config", "dim",       "runtime", "dla"};
+    "raise-opset", "gaudi-config", "dim",       "runtime", "dla",
+    "io"};
 
 void addPrecisionFlags(FlagTable &flags, bool &bf16, bool &fp16,
                        std::string &precision, StringRef help) {
@@ -109,6 +111,8 @@ PrecisionFlags::PrecisionFlags(FlagTable &flags, MixedPrecisionRequest &request,
     if (field.flag == "policy")
       for (StringRef name : getKerasPolicies())
         row.words.push_back(name.str());
+    if (field.flag == "io")
+      row.words = {"fp16", "bf16", "fp32"};
   }
   for (const auto &field : MixedPrecisionRequest::getFields())
     // Sizes are not for mixed precision alone.
@@ -189,6 +193,10 @@ Error PrecisionFlags::check(MixedPrecisionRequest &request,
                              "--mixed-fp16 or --policy");
   if (isBF16 || isFP16)
     request.policy.precision = isBF16 ? "bf16" : "fp16";
+  std::vector<PolicyEntry> rules;
+  for (StringRef text : request.policy.io)
+    if (Error failed = addInterfaceRules(text, "--io", rules))
+      return failed;
   return checkRuntime(request, isBF16);
 }
 
@@ -237,6 +245,9 @@ Error TrainingFlags::check(bool isMixed) const {
   if (flags.isGiven("loss-scale") && !train && !isMixed)
     return error("--loss-scale needs --train, --mixed-bf16, --mixed-fp16 or "
                  "--policy");
+  if (train && flags.isGiven("io"))
+    return error("--io is for models, not for training steps, whose states "
+                 "are fp32");
   if (train && request.loss.empty() && !ofStep.empty())
     return error("--" + ofStep + " needs --loss: without it the " +
                  "model's training_info says what is done");

@@ -7,6 +7,10 @@
 
 #include "mp-opt/Schema/RuntimeTable.h"
 
+#include "mp-opt/Support/Nearest.h"
+
+#include "llvm/ADT/StringExtras.h"
+
 #include <map>
 #include <mutex>
 
@@ -62,6 +66,48 @@ const RuntimeTable *RuntimeTable::lookup(StringRef name) {
     it = tables.emplace(key, std::move(table)).first;
   }
   return &it->second;
+}
+
+static std::string listReleases(const RuntimeTable &table) {
+  std::string text;
+  for (const RuntimeTable::Release &release : table.getReleases())
+    text += (text.empty() ? "" : ", ") + release.number.str();
+  return text;
+}
+
+Expected<RuntimeProfile> RuntimeProfile::create(StringRef request) {
+  StringRef name = request.split(':').first,
+            version = request.split(':').second;
+  RuntimeProfile profile;
+  profile.table = RuntimeTable::lookup(name);
+  if (!profile.table) {
+    std::vector<std::string> known = {"any"};
+    for (StringRef each : RuntimeTable::getNames())
+      known.push_back(each.str());
+    return createStringError("unknown runtime '" + name + "', expected " +
+                             join(known, ", ") + suggestNearest(name, known));
+  }
+  ArrayRef<RuntimeTable::Release> releases = profile.table->getReleases();
+  profile.release = releases.back();
+  if (!request.contains(':'))
+    return profile;
+  // Without a minor number, the newest release of that major version.
+  std::optional<RuntimeRelease> asked = RuntimeRelease::parse(version, ~0u);
+  auto refuse = [&](const Twine &what) {
+    return createStringError("runtime '" + name + "': " + what + " '" +
+                             version + "', known releases are " +
+                             listReleases(*profile.table));
+  };
+  if (!asked)
+    return refuse("expected MAJOR[.MINOR], got");
+  if (asked->major > releases.back().number.major ||
+      *asked < releases.front().number)
+    return refuse("unknown version");
+  for (const RuntimeTable::Release &release : releases)
+    if (!(*asked < release.number))
+      profile.release = release;
+  profile.isOlder = version.contains('.') && releases.back().number < *asked;
+  return profile;
 }
 
 } // namespace mp

@@ -7,9 +7,6 @@
 
 #include "mp-opt/Schema/RuntimeTable.h"
 
-#include "mp-opt/Support/Nearest.h"
-
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 #include <limits>
@@ -22,9 +19,8 @@ std::string RuntimeRelease::str() const {
   return std::to_string(major) + "." + std::to_string(minor);
 }
 
-/// "MAJOR" or "MAJOR.MINOR"; without a minor number, `minor` is used.
-static std::optional<RuntimeRelease> parseRelease(StringRef text,
-                                                  unsigned minor = 0) {
+std::optional<RuntimeRelease> RuntimeRelease::parse(StringRef text,
+                                                    unsigned minor) {
   auto [first, second] = text.split('.');
   RuntimeRelease release = {0, minor};
   if (first.getAsInteger(10, release.major) ||
@@ -42,10 +38,13 @@ public:
   Parser(StringRef file, RuntimeTable &table) : file(file), table(table) {}
 
   Error parse(StringRef text);
+  /// Reads one line with cells.
+  Error parseRow(StringRef content);
 
 private:
   Error fail(const Twine &what) const {
-    return createStringError(file + ":" + Twine(line) + ": " + what);
+    std::string place = line ? ":" + std::to_string(line) : "";
+    return createStringError(file + place + ": " + what);
   }
   Error parseLine(ArrayRef<StringRef> cells);
   Error addRelease(ArrayRef<StringRef> cells);
@@ -118,8 +117,9 @@ bool RuntimeTable::Parser::parseReleases(StringRef text,
     return true;
   bool isOpen = text.consume_back("+");
   auto [first, last] = text.split('-');
-  std::optional<RuntimeRelease> from = parseRelease(first),
-                                to = parseRelease(last.empty() ? first : last);
+  std::optional<RuntimeRelease> from = RuntimeRelease::parse(first),
+                                to = RuntimeRelease::parse(last.empty() ? first
+                                                                        : last);
   if (!from || !to)
     return false;
   kernel.first = *from;
@@ -130,7 +130,7 @@ bool RuntimeTable::Parser::parseReleases(StringRef text,
 
 Error RuntimeTable::Parser::addRelease(ArrayRef<StringRef> cells) {
   Release release;
-  std::optional<RuntimeRelease> number = parseRelease(cells[1]);
+  std::optional<RuntimeRelease> number = RuntimeRelease::parse(cells[1]);
   if (!number || cells[2].getAsInteger(10, release.firstOpset) ||
       cells[3].getAsInteger(10, release.lastOpset))
     return fail("expected a version and two opsets");
@@ -143,15 +143,17 @@ Error RuntimeTable::Parser::addRelease(ArrayRef<StringRef> cells) {
 }
 
 Error RuntimeTable::Parser::addRule(StringRef name) {
-  auto rule = StringSwitch<unsigned>(name)
-                  .Case("one-type", unsigned(RuntimeRule::OneType))
-                  .Case("casts-fp16", unsigned(RuntimeRule::CastsFP16))
-                  .Case("storage", unsigned(RuntimeRule::Storage))
-                  .Case("fp32-scales", unsigned(RuntimeRule::FP32Scales))
-                  .Case("functions", unsigned(RuntimeRule::InlinesFunctions))
-                  .Case("static-shapes", unsigned(RuntimeRule::StaticShapes))
-                  .Case("fallback-16bit", unsigned(RuntimeRule::Fallback16Bit))
-                  .Default(0);
+  auto rule =
+      StringSwitch<unsigned>(name)
+          .Case("one-type", unsigned(RuntimeRule::OneType))
+          .Case("casts-fp16", unsigned(RuntimeRule::CastsFP16))
+          .Case("storage", unsigned(RuntimeRule::Storage))
+          .Case("functions", unsigned(RuntimeRule::InlinesFunctions))
+          .Case("static-shapes", unsigned(RuntimeRule::StaticShapes))
+          .Case("fallback-16bit", unsigned(RuntimeRule::Fallback16Bit))
+          .Case("own-scales", unsigned(RuntimeRule::OwnScales))
+          .Case("requantized-biases", unsigned(RuntimeRule::RequantizedBiases))
+          .Default(0);
   if (!rule)
     return fail("unknown rule '" + name + "'");
   table.rules |= rule;
@@ -199,6 +201,12 @@ Error RuntimeTable::Parser::parseLine(ArrayRef<StringRef> cells) {
   return Error::success();
 }
 
+Error RuntimeTable::Parser::parseRow(StringRef content) {
+  SmallVector<StringRef, 8> cells;
+  content.split(cells, '\t');
+  return parseLine(cells);
+}
+
 Error RuntimeTable::Parser::parse(StringRef text) {
   while (!text.empty()) {
     StringRef content;
@@ -207,9 +215,7 @@ Error RuntimeTable::Parser::parse(StringRef text) {
     content.consume_back("\r");
     if (content.trim().empty() || content.starts_with("#"))
       continue;
-    SmallVector<StringRef, 8> cells;
-    content.split(cells, '\t');
-    if (Error failed = parseLine(cells))
+    if (Error failed = parseRow(content))
       return failed;
   }
   if (table.name.empty() || table.releases.empty())
@@ -224,6 +230,15 @@ Expected<RuntimeTable> RuntimeTable::parse(StringRef text, StringRef file) {
   return table;
 }
 
+Error RuntimeTable::addRow(StringRef line, StringRef file) {
+  if (!line.starts_with("kernel\t"))
+    return createStringError(file +
+                             ": expected a line that begins with "
+                             "`kernel` and a tab, got '" +
+                             line + "'");
+  return Parser(file, *this).parseRow(line);
+}
+
 ArrayRef<RuntimeKernel> RuntimeTable::getKernels(StringRef op) const {
   auto it = kernels.find(op);
   return it == kernels.end() ? ArrayRef<RuntimeKernel>()
@@ -234,59 +249,20 @@ ArrayRef<RuntimeKernel> RuntimeTable::getKernels(StringRef op) const {
 // RuntimeProfile
 //===----------------------------------------------------------------------===//
 
-static std::string listReleases(const RuntimeTable &table) {
-  std::string text;
-  for (const RuntimeTable::Release &release : table.getReleases())
-    text += (text.empty() ? "" : ", ") + release.number.str();
-  return text;
-}
-
-Expected<RuntimeProfile> RuntimeProfile::create(StringRef request) {
-  StringRef name = request.split(':').first,
-            version = request.split(':').second;
-  RuntimeProfile profile;
-  profile.table = RuntimeTable::lookup(name);
-  if (!profile.table) {
-    std::vector<std::string> known = {"any"};
-    for (StringRef each : RuntimeTable::getNames())
-      known.push_back(each.str());
-    return createStringError("unknown runtime '" + name + "', expected " +
-                             join(known, ", ") + suggestNearest(name, known));
-  }
-  ArrayRef<RuntimeTable::Release> releases = profile.table->getReleases();
-  profile.release = releases.back();
-  if (!request.contains(':'))
-    return profile;
-  // Without a minor number, the newest release of that major version.
-  std::optional<RuntimeRelease> asked = parseRelease(version, ~0u);
-  auto refuse = [&](const Twine &what) {
-    return createStringError("runtime '" + name + "': " + what + " '" +
-                             version + "', known releases are " +
-                             listReleases(*profile.table));
-  };
-  if (!asked)
-    return refuse("expected MAJOR[.MINOR], got");
-  if (asked->major > releases.back().number.major ||
-      *asked < releases.front().number)
-    return refuse("unknown version");
-  for (const RuntimeTable::Release &release : releases)
-    if (!(*asked < release.number))
-      profile.release = release;
-  profile.isOlder = version.contains('.') && releases.back().number < *asked;
-  return profile;
-}
-
 std::string RuntimeProfile::str() const {
   return (table->getName() + " " + release.number.str()).str();
 }
 
-SmallVector<const RuntimeKernel *> RuntimeProfile::getKernels(StringRef op,
-                                                              int since) const {
+SmallVector<const RuntimeKernel *>
+RuntimeProfile::getKernels(StringRef op, int since,
+                           const RuntimeTable *more) const {
   SmallVector<const RuntimeKernel *> found;
-  for (const RuntimeKernel &kernel : table->getKernels(op))
-    if (kernel.since <= since && since <= kernel.until &&
-        !(release.number < kernel.first) && !(kernel.last < release.number))
-      found.push_back(&kernel);
+  for (const RuntimeTable *rows : {table, more})
+    for (const RuntimeKernel &kernel :
+         rows ? rows->getKernels(op) : ArrayRef<RuntimeKernel>())
+      if (kernel.since <= since && since <= kernel.until &&
+          !(release.number < kernel.first) && !(kernel.last < release.number))
+        found.push_back(&kernel);
   return found;
 }
 

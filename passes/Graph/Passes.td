@@ -22,7 +22,9 @@ def RaiseOpset : GraphPass<"onnx-raise-opset"> {
 
     Without these options, after `mp-classify`: the default domain is raised to
     the lowest version at which the allowed ops admit the 16-bit type (bf16 and
-    Conv: 22). If a node prevents that, nothing changes, and a missed remark of
+    Conv: 22; DequantizeLinear and QuantizeLinear next to them: 19), and Cast
+    the types that `mp-set-io-types` wants. If a node prevents that, nothing
+    changes, and a missed remark of
     category `mp-precision` names this node and the nodes that stay fp32;
     reports find it in `mp.opset_obstacle`. Graphs with ops that update operands
     in place are left alone: the runtimes for them stop at earlier opsets. A
@@ -68,6 +70,9 @@ def RaiseOpset : GraphPass<"onnx-raise-opset"> {
     Option<"runtime", "runtime", "std::string", /*default=*/"\"\"",
            "without `to`, the runtime that the model is for, NAME[:VERSION]; no "
            "node loses a kernel that it has there">,
+    Option<"keepQuantized", "keep-quantized-f32", "bool", /*default=*/"false",
+           "without `to`: QuantizeLinear and DequantizeLinear stay fp32, and "
+           "need no version">,
   ];
 }
 

@@ -7,11 +7,14 @@
 
 #include "Graph/Passes.h"
 
+#include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Graph/OpsetUpgrade.h"
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
+#include "mp-opt/Precision/Analysis/QuantizedPairs.h"
 #include "mp-opt/Precision/Assignment/PrecisionRemarks.h"
+#include "mp-opt/Precision/Policy/InterfaceTypes.h"
 #include "mp-opt/Precision/Policy/Policy.h"
 #include "mp-opt/Precision/Policy/RuntimeKernels.h"
 
@@ -61,11 +64,70 @@ static int findVersion(Operation *node, const SchemaCache::Entry &entry,
   return 0;
 }
 
-static void collectNeeded(Operation *scope, ElementKind low,
+/// The same where the runtime computes in fp32, and 16-bit weights need a cast
+/// only.
+static void collectNeededCast(Operation *scope, ElementKind low,
+                              NeededOpsets &needed) {
+  if (admitsCast(scope, low))
+    return;
+  auto &dialect = *scope->getContext()->getLoadedDialect<ONNXDialect>();
+  int version = 0;
+  for (const auto &schema :
+       dialect.getSchemas().lookup("", "Cast")->getVersions())
+    if (!version && schema->typesOf(schema->outputs[0]).containsTensor(low))
+      version = schema->since;
+  scope->walk([&](Operation *op) {
+    if (version && hasClass(op, OpClass::Allow))
+      needed.try_emplace(version, op);
+  });
+}
+
+/// True for operators that may stand between a product and quantized values.
+static bool isNearProduct(Operation *op) {
+  OperatorKind kind = getOperatorTraits(op).kind;
+  return kind == OperatorKind::Elementwise || kind == OperatorKind::Movement ||
+         kind == OperatorKind::Selection || kind == OperatorKind::Window ||
+         kind == OperatorKind::Combination;
+}
+
+/// True if an allowed node reads the result of a DequantizeLinear, or makes the
+/// data of a QuantizeLinear, perhaps with cheap nodes in between: its type is
+/// theirs.
+static bool isPairOfAllowed(Operation *pair, QuantizationScales &scales) {
+  constexpr unsigned maxVisited = 32;
+  bool goesDown = isDequantizer(pair);
+  if ((!goesDown && !isQuantizer(pair)) || hasClass(pair, OpClass::Deny) ||
+      (goesDown && readsInt32(pair)) || !scales.getObstacle(pair).empty())
+    return false;
+  SmallVector<Operation *> worklist = {pair};
+  llvm::DenseSet<Operation *> seen;
+  while (!worklist.empty() && seen.size() < maxVisited) {
+    Operation *next = worklist.pop_back_val();
+    if (next != pair && hasClass(next, OpClass::Allow))
+      return true;
+    bool isPassed =
+        next == pair || (isNearProduct(next) && !hasClass(next, OpClass::Deny));
+    if (!isPassed || !seen.insert(next).second)
+      continue;
+    if (goesDown)
+      llvm::append_range(worklist, next->getUsers());
+    else
+      for (Value operand : next->getOperands())
+        if (Operation *source = operand.getDefiningOp())
+          worklist.push_back(source);
+  }
+  return false;
+}
+
+static void collectNeeded(Operation *scope, ElementKind low, bool raisesPairs,
                           const RuntimeKernels *kernels, NeededOpsets &needed) {
+  if (kernels && kernels->getProfile().has(RuntimeRule::Storage))
+    return collectNeededCast(scope, low, needed);
   SchemaCache schemas(scope);
+  QuantizationScales scales(low);
   scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (!hasClass(op, OpClass::Allow))
+    if (!hasClass(op, OpClass::Allow) &&
+        !(raisesPairs && isPairOfAllowed(op, scales)))
       return;
     const SchemaCache::Entry &entry = schemas.lookup(op);
     FloatSignature signature(op, entry.schema);
@@ -77,6 +139,25 @@ static void collectNeeded(Operation *scope, ElementKind low,
     if (opset > entry.schema->since)
       needed.try_emplace(opset, op);
   });
+}
+
+/// Inputs and outputs that --io changes are cast to and from their new types.
+static void collectInterfaceNeeds(ModuleOp module, NeededOpsets &needed) {
+  InterfaceTypes interface(module);
+  auto *dialect = module.getContext()->getLoadedDialect<ONNXDialect>();
+  const OpFamily *family = dialect->getSchemas().lookup("", "Cast");
+  const OpSchema *now = getSchemaAt(*family, getOpset(module, ""));
+  auto admits = [](const OpSchema &schema, ElementKind kind) {
+    return schema.typesOf(schema.outputs[0]).containsTensor(kind);
+  };
+  for (Type type : interface.getTypes())
+    for (const std::unique_ptr<OpSchema> &version : family->getVersions()) {
+      ElementKind kind = getElementKind(type);
+      if (admits(*now, kind) || !admits(*version, kind))
+        continue;
+      needed.try_emplace(version->since, getMainGraph(module));
+      break;
+    }
 }
 
 static bool hasInPlaceOps(GraphOp graph) {
@@ -103,7 +184,10 @@ static std::string findLostKernel(ModuleOp module, int opset, ElementKind low,
       const OpSchema *after = entry.family->at(opset);
       if (!after || after == entry.schema)
         return WalkResult::advance();
-      for (ElementKind kind : {ElementKind::Undefined, low}) {
+      FloatSignature signature(node, entry.schema);
+      bool mayBeLow = signature && signature.admits(low);
+      for (ElementKind kind :
+           {ElementKind::Undefined, mayBeLow ? low : ElementKind::Undefined}) {
         std::string obstacle = kernels.getObstacle(node, *after, kind);
         if (obstacle.empty() ||
             !kernels.getObstacle(node, *entry.schema, kind).empty())
@@ -163,17 +247,20 @@ static std::string findRuntimeObstacle(ModuleOp module, int opset,
 
 void RaiseOpset::raiseAsNeeded(Type lowType, const RuntimeKernels *kernels) {
   ModuleOp module = getOperation();
-  ElementKind low = getElementKind(lowType);
+  ElementKind low = lowType ? getElementKind(lowType) : ElementKind::Undefined;
   for (auto graph : module.getOps<GraphOp>()) {
     NeededOpsets needed;
+    collectInterfaceNeeds(module, needed);
     for (Operation *scope : getScopes(module))
-      collectNeeded(scope, low, kernels, needed);
+      if (lowType)
+        collectNeeded(scope, low, !keepQuantized, kernels, needed);
     // The highest possible opset covers the lower ones, too.
     for (auto &[opset, node] : llvm::reverse(needed)) {
       std::string prefix = "needs opset " + std::to_string(opset) + ", but ";
       auto miss = [&, opset = opset, node = node](const std::string &reason) {
-        emitPrecisionRemark(node, RemarkOutcome::Missed, "f32",
-                            prefix + reason);
+        if (isNode(node))
+          emitPrecisionRemark(node, RemarkOutcome::Missed, "f32",
+                              prefix + reason);
         noteObstacle(opset, reason);
       };
       if (opset > limit) {
@@ -218,17 +305,17 @@ void RaiseOpset::runOnOperation() {
   // The policy may forbid it.
   PolicyAttr policy = getPolicy(getOperation());
   auto raise = policy ? policy.getOption<BoolAttr>("raise_opset") : BoolAttr();
-  if (!policy || (raise && !raise.getValue()))
+  if (raise && !raise.getValue())
     return;
+  if (!policy && InterfaceTypes(getOperation()).empty())
+    return;
+  Type lowType = policy ? policy.getLowType() : Type();
   if (runtime.empty())
-    return raiseAsNeeded(policy.getLowType(), nullptr);
+    return raiseAsNeeded(lowType, nullptr);
   llvm::Expected<RuntimeKernels> kernels = RuntimeKernels::create(runtime);
   if (kernels) {
     raiseToFirst(kernels->getProfile());
-    // Weights that are only stored in 16 bit need no newer operator.
-    if (!kernels->getProfile().has(RuntimeRule::Storage))
-      raiseAsNeeded(policy.getLowType(), &*kernels);
-    return;
+    return raiseAsNeeded(lowType, &*kernels);
   }
   getOperation().emitError() << "--runtime: " << toString(kernels.takeError());
   signalPassFailure();

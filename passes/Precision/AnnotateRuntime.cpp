@@ -36,11 +36,6 @@ private:
 
 } // namespace
 
-static bool isQuantization(Operation *node) {
-  return isStandardOp(node, "QuantizeLinear") ||
-         isStandardOp(node, "DequantizeLinear");
-}
-
 /// Why the runtime should not run a node in 16 bit; empty if it may.
 std::string AnnotateRuntime::getReason(Operation *node, const OpSchema &schema,
                                        const RuntimeKernels &kernels,
@@ -49,8 +44,6 @@ std::string AnnotateRuntime::getReason(Operation *node, const OpSchema &schema,
   std::string reason = kernels.getObstacle(node, schema, low);
   if (!reason.empty())
     return reason;
-  if (profile.has(RuntimeRule::FP32Scales) && isQuantization(node))
-    return profile.str() + " forms integer kernels with fp32 scales only";
   if (profile.has(RuntimeRule::Storage))
     return profile.str() + " only stores 16 bit, and computes in fp32";
   return {};

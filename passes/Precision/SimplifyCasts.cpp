@@ -89,13 +89,22 @@ void CastSimplifier::erase(Operation *cast) {
   ++removed;
 }
 
+/// True for a cast whose result is an output of the graph, and has its name.
+static bool isOutput(Operation *cast) {
+  if (onnxir::getValueName(cast->getResult(0)).empty())
+    return false;
+  return llvm::any_of(cast->getUsers(), [](Operation *user) {
+    return isa<YieldOp>(user) && isa<GraphOp>(user->getParentOp());
+  });
+}
+
 /// Removes a narrowing cast of a widened value: it gives back the narrow value
 /// exactly.
 bool CastSimplifier::cancel(Operation *cast) {
   Operation *source = cast->getOperand(0).getDefiningOp();
   if (!isInsertedCast(source) ||
       source->getOperand(0).getType() != cast->getResult(0).getType() ||
-      !is16BitTensor(cast->getResult(0).getType()))
+      !is16BitTensor(cast->getResult(0).getType()) || isOutput(cast))
     return false;
   cast->getResult(0).replaceAllUsesWith(source->getOperand(0));
   erase(cast);
@@ -127,6 +136,9 @@ bool CastSimplifier::merge(Operation *cast) {
         mark::precision,
         PrecisionAttr::get(context, lowType,
                            StringAttr::get(context, "a cast merged into it")));
+  if (isOutput(cast))
+    setValueName(mlir::cast<OpResult>(value),
+                 onnxir::getValueName(cast->getResult(0)));
   cast->getResult(0).replaceAllUsesWith(value);
   erase(cast);
   return true;
@@ -157,6 +169,11 @@ bool CastSimplifier::hoist(Operation *cast) {
   bool grows = getSize(source) && getSize(source) < getSize(moved);
   if (!sourceCast && !grows)
     return false;
+  if (isOutput(cast)) {
+    std::string name = onnxir::getValueName(cast->getResult(0)).str();
+    setValueName(cast->getResult(0), onnxir::getValueName(moved).str());
+    setValueName(mlir::cast<OpResult>(moved), name);
+  }
   if (sourceCast) {
     movement->setOperand(0, sourceCast->getResult(0));
     cast->getResult(0).replaceAllUsesWith(moved);

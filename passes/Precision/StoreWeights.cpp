@@ -68,12 +68,14 @@ static bool hasOnlyLowReaders(Value value) {
 }
 
 /// Gives a constant 16-bit elements and a cast back to fp32 for its readers.
+/// Constant admits the type wherever Cast does.
 bool StoreWeights::store(Operation *constant, Type lowType,
                          CastBuilder &casts) {
   Value value = constant->getResult(0);
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type || !type.hasStaticShape() || type.getNumElements() * 4 < minBytes ||
-      !hasOnlyLowReaders(value) ||
+  // Biases are small, and OpenVINO 2026.4 misreads some that are cast.
+  if (!type || !type.hasStaticShape() || type.getRank() < 2 ||
+      type.getNumElements() * 4 < minBytes || !hasOnlyLowReaders(value) ||
       !ConstantRange(getElementKind(lowType)).fits(constant))
     return false;
   if (!convertConstant(constant, lowType))
@@ -99,7 +101,7 @@ void StoreWeights::runOnOperation() {
       continue;
     SmallVector<Operation *> constants;
     scope->walk([&](Operation *op) {
-      if (isa<InitializerOp>(op) && isF32Tensor(op->getResult(0).getType()) &&
+      if (mp::isConstant(op) && isF32Tensor(op->getResult(0).getType()) &&
           !trainingNames.contains(onnxir::getValueName(op->getResult(0))))
         constants.push_back(op);
     });

@@ -45,6 +45,9 @@ class Value(ctypes.Structure):
 
 
 Callback = ctypes.CFUNCTYPE(None, POINTER(Diagnostic), c_void_p)
+Place = ctypes.CFUNCTYPE(
+    c_void_p, c_size_t, POINTER(c_int64), c_int32, c_void_p
+)
 OUT = POINTER(c_void_p)
 # Names, result types and parameter types.
 FUNCTIONS = {
@@ -61,6 +64,7 @@ FUNCTIONS = {
     "bytes_destroy": (None, [c_void_p]),
     "model_read": (c_int, [c_char_p, c_void_p, OUT]),
     "model_parse": (c_int, [c_char_p, c_size_t, c_char_p, c_void_p, OUT]),
+    "model_view": (c_int, [c_void_p, c_size_t, c_char_p, c_void_p, OUT]),
     "model_destroy": (None, [c_void_p]),
     "model_bytes": (c_int, [c_void_p, OUT]),
     "model_write": (c_int, [c_void_p, c_char_p, c_void_p]),
@@ -75,12 +79,17 @@ FUNCTIONS = {
     "buffer_array": (c_int, [c_void_p, POINTER(Array)]),
     "buffer_destroy": (None, [c_void_p]),
     "compile": (c_int, [c_void_p, c_void_p, OUT]),
+    "check_compile": (c_int, [c_void_p]),
     "program_destroy": (None, [c_void_p]),
     "program_num_inputs": (c_size_t, [c_void_p]),
     "program_num_outputs": (c_size_t, [c_void_p]),
     "program_input": (c_int, [c_void_p, c_size_t, POINTER(Value)]),
     "program_output": (c_int, [c_void_p, c_size_t, POINTER(Value)]),
     "program_run": (c_int, [c_void_p, POINTER(Array), c_size_t, OUT]),
+    "program_run_into": (
+        c_int,
+        [c_void_p, POINTER(Array), c_size_t, Place, c_void_p],
+    ),
     "step_create": (c_int, [c_void_p, c_void_p, OUT]),
     "step_destroy": (None, [c_void_p]),
     "step_num_inputs": (c_size_t, [c_void_p]),

@@ -38,7 +38,7 @@ module @activations attributes {onnx.opset_import = [["", 18]]} {
   onnx.graph {
   ^bb0(%x: tensor<7x3x2xf32>, %w: tensor<1x5x2xf32>, %r: tensor<1x5x5xf32>):
     // expected-error @below {{node 'cell' (RNN-14): expected 1 activations, got 2}}
-    %0 = "onnx.RNN"(%x, %w, %r) {activations = ["Tanh", "Tanh"], onnx.name = "cell", onnx.results = ["y"]} : (tensor<7x3x2xf32>, tensor<1x5x2xf32>, tensor<1x5x5xf32>) -> tensor<7x1x3x5xf32>
+    %0 = "onnx.RNN"(%x, %w, %r) {activations = ["Tanh", "Relu"], onnx.name = "cell", onnx.results = ["y"]} : (tensor<7x3x2xf32>, tensor<1x5x2xf32>, tensor<1x5x5xf32>) -> tensor<7x1x3x5xf32>
     onnx.yield %0 : tensor<7x1x3x5xf32>
   }
 }

@@ -24,6 +24,20 @@ module @rnn attributes {onnx.opset_import = [["", 18]]} {
 
 // -----
 
+// The default of the schema, written out, has a function for each direction.
+// CHECK-LABEL: module @rnn_default_activations
+// CHECK: "onnx.Tanh"
+// CHECK-NOT: onnx.RNN
+module @rnn_default_activations attributes {onnx.opset_import = [["", 18]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<7x3x2xf32>, %w: tensor<1x5x2xf32>, %r: tensor<1x5x5xf32>):
+    %0:2 = "onnx.RNN"(%x, %w, %r) {activations = ["Tanh", "Tanh"], hidden_size = 5 : i64, onnx.name = "cell", onnx.results = ["", "h"]} : (tensor<7x3x2xf32>, tensor<1x5x2xf32>, tensor<1x5x5xf32>) -> (none, tensor<1x3x5xf32>)
+    onnx.yield %0#1 : tensor<1x3x5xf32>
+  }
+}
+
+// -----
+
 // Two directions, the second backwards; lengths as a mask; unknown sizes; in a
 // subgraph.
 // CHECK-LABEL: module @gru

@@ -18,7 +18,9 @@ from support import MP_OPT
 
 STUBS = pathlib.Path(mp_opt.__path__[0], "__init__.pyi")
 # Modules that import optional packages.
-OPTIONAL = {"backend", "keras", "model_explorer", "olive", "onnx_ir", "torch"}
+OPTIONAL = {
+    "backend", "keras", "model_explorer", "olive", "onnx_ir", "onnxruntime", "torch",
+}  # fmt: skip
 
 
 def test_version():

@@ -41,6 +41,9 @@ SWEEPS = {
     "Python/test_backend.py": Sweep(
         "ONNX's node tests through mp_opt.backend", 181, 1608
     ),
+    "Provider/test_nodes.py": Sweep(
+        "ONNX's node tests in onnxruntime with the provider", 181, 1608
+    ),
     "Precision/test_elementwise_chains.py": Sweep(
         "chains of elementwise nodes that end in a product", 120, 1000
     ),

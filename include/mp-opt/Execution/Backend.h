@@ -16,9 +16,15 @@
 #include "mp-opt/Execution/ProgramCode.h"
 #include "mp-opt/Runtime/Driver.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <memory>
 
 namespace mp {
+
+/// Returns the memory for an output of these sizes, or null if there is none.
+using OutputMemoryFn =
+    llvm::function_ref<void *(unsigned output, llvm::ArrayRef<int64_t> sizes)>;
 
 /// One loaded program. The defaults of virtual functions are those of a machine
 /// that computes in the caller's tensors.
@@ -41,6 +47,10 @@ public:
   /// Outputs that are written over states return the tensors of these.
   virtual llvm::Error run(llvm::ArrayRef<Tensor> inputs, int64_t number,
                           llvm::SmallVectorImpl<Tensor> &results) = 0;
+  /// The same, for outputs in the caller's memory (Program::runInto). By
+  /// default, the results of `run` are copied.
+  virtual llvm::Error runInto(llvm::ArrayRef<Tensor> inputs, int64_t number,
+                              OutputMemoryFn place);
   /// As in Program.h.
   virtual llvm::ArrayRef<int64_t> getTimes() const { return {}; }
 

@@ -15,8 +15,7 @@
 #define MPOPT_EXECUTION_PROGRAM_H
 
 #include "mp-opt/Codegen/Target/Target.h"
-#include "mp-opt/Execution/ProgramCode.h"
-#include "mp-opt/Runtime/Driver.h"
+#include "mp-opt/Execution/Backend.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -124,6 +123,12 @@ public:
   /// programs of one model draw the same numbers, two calls do not.
   llvm::Error run(llvm::ArrayRef<Tensor> inputs,
                   llvm::SmallVectorImpl<Tensor> &outputs);
+  /// Runs one call whose outputs are in the caller's memory. `place` is called
+  /// once for each output: before the call if its sizes are known, otherwise
+  /// after it, and the elements are then copied. Several threads may call this
+  /// at the same time on the processor, without `keepTimes` and
+  /// `updateInPlace`.
+  llvm::Error runInto(llvm::ArrayRef<Tensor> inputs, OutputMemoryFn place);
   /// The number of the next call.
   void setCallNumber(int64_t number);
 

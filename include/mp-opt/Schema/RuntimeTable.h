@@ -11,8 +11,9 @@
 //
 //   runtime   NAME
 //   release   VERSION  FIRST-OPSET  LAST-OPSET
-//   rule      one-type | casts-fp16 | storage | fp32-scales | functions |
-//             static-shapes | fallback-16bit
+//   rule      one-type | casts-fp16 | storage | functions |
+//             static-shapes | fallback-16bit | own-scales |
+//             requantized-biases
 //   fallback  NAME[:VERSION]
 //   kernel    OPERATOR  VERSIONS  VARIABLE  TYPES  CONDITION  RELEASES
 //
@@ -37,6 +38,9 @@ namespace mp {
 struct RuntimeRelease {
   unsigned major = 0, minor = 0;
 
+  /// Reads "MAJOR" or "MAJOR.MINOR"; without a minor number it is `minor`.
+  static std::optional<RuntimeRelease> parse(llvm::StringRef text,
+                                             unsigned minor = 0);
   std::string str() const;
   friend bool operator<(const RuntimeRelease &a, const RuntimeRelease &b) {
     return std::pair(a.major, a.minor) < std::pair(b.major, b.minor);
@@ -69,15 +73,20 @@ enum class RuntimeRule : uint8_t {
   CastsFP16 = 2,
   /// Types in the file are storage: computing in 16 bit gains nothing.
   Storage = 4,
-  /// Scales of QuantizeLinear and DequantizeLinear stay fp32.
-  FP32Scales = 8,
   /// An operator without a kernel runs as the function by which ONNX defines
   /// it.
-  InlinesFunctions = 16,
+  InlinesFunctions = 8,
   /// All dimensions are known.
-  StaticShapes = 32,
+  StaticShapes = 16,
   /// The fallback runs next to it in 16 bit, too.
-  Fallback16Bit = 64,
+  Fallback16Bit = 32,
+  /// It computes QuantizeLinear and DequantizeLinear with fp32 scales and
+  /// 16-bit
+  /// floats (from opset 23 on).
+  OwnScales = 64,
+  /// It quantizes constant biases of products between them, with the product of
+  /// both scales in their type.
+  RequantizedBiases = 128,
 };
 
 class RuntimeTable {
@@ -90,6 +99,8 @@ public:
   /// Fails, naming `file` and the line, on anything malformed.
   static llvm::Expected<RuntimeTable> parse(llvm::StringRef text,
                                             llvm::StringRef file);
+  /// Adds a line `kernel ...`. Fails as `parse`.
+  llvm::Error addRow(llvm::StringRef line, llvm::StringRef file);
   /// The built-in table of a name, parsed on first use; null if there is none.
   static const RuntimeTable *lookup(llvm::StringRef name);
   /// The names of the built-in tables, without "any".
@@ -131,9 +142,10 @@ public:
   /// True if the version that was asked for is newer than the table's last.
   bool isOlderThanAsked() const { return isOlder; }
 
-  /// The rows for a version of an operator at this release.
-  llvm::SmallVector<const RuntimeKernel *> getKernels(llvm::StringRef op,
-                                                      int since) const;
+  /// The rows for a version of an operator at this release, and those of
+  /// `more` unless it is null.
+  llvm::SmallVector<const RuntimeKernel *>
+  getKernels(llvm::StringRef op, int since, const RuntimeTable *more) const;
 
 private:
   const RuntimeTable *table = nullptr;

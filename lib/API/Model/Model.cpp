@@ -111,7 +111,8 @@ Model::parse(StringRef content, StringRef name, const DialectRegistry &registry,
              ModelOptions options) {
   std::unique_ptr<Model> model(new Model(registry, std::move(options)));
   model->name = name.str();
-  if (llvm::Error failed = model->input.set(content, name))
+  if (llvm::Error failed =
+          model->input.set(content, name, model->options.borrowsContent))
     return model->refuse(ErrorKind::BadInput, name,
                          toString(std::move(failed)));
   if (llvm::Error failed = model->import(name))

@@ -183,6 +183,8 @@ static void buildConversion(OpPassManager &pm, const ConversionOptions &options,
   else if (options.training)
     pm.addPass(createInjectLossScaling(
         {(lossScale == "auto" ? "none" : lossScale).str()}));
+  if (!options.mixed && !options.io.empty())
+    buildIOPipeline(pm, options.io, options.raiseOpset);
   if (options.training)
     buildTrainingExport(pm, distribute && !options.mixed);
   if (options.emulate)

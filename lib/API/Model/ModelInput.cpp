@@ -101,9 +101,12 @@ llvm::Error ModelInput::read(StringRef file) {
   return check();
 }
 
-llvm::Error ModelInput::set(StringRef content, StringRef file) {
+llvm::Error ModelInput::set(StringRef content, StringRef file,
+                            bool isBorrowed) {
   path = name = file.str();
-  buffer = llvm::MemoryBuffer::getMemBufferCopy(content, name);
+  buffer = isBorrowed ? llvm::MemoryBuffer::getMemBuffer(
+                            content, name, /*RequiresNullTerminator=*/false)
+                      : llvm::MemoryBuffer::getMemBufferCopy(content, name);
   return check();
 }
 

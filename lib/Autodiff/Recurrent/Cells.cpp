@@ -86,6 +86,16 @@ static SmallVector<double> getFloats(Operation *node, StringRef name) {
               : SmallVector<double>();
 }
 
+/// True for the default of RNN, written out: it has entries for two directions.
+static bool isWrittenDefault(ArrayAttr given,
+                             ArrayRef<StringLiteral> byDefault) {
+  return given.size() == 2 && byDefault.size() == 1 &&
+         llvm::all_of(given, [&](Attribute entry) {
+           auto text = dyn_cast<StringAttr>(entry);
+           return text && text.getValue() == byDefault.front();
+         });
+}
+
 FailureOr<SmallVector<Activation>>
 getActivations(NodeDecomposition &op, unsigned directions, unsigned direction,
                ArrayRef<StringLiteral> byDefault) {
@@ -93,7 +103,7 @@ getActivations(NodeDecomposition &op, unsigned directions, unsigned direction,
   for (unsigned count = 0; count < directions; ++count)
     names.append(byDefault.begin(), byDefault.end());
   if (auto given = op.getNode()->getAttrOfType<ArrayAttr>("activations")) {
-    if (given.size() != names.size())
+    if (given.size() != names.size() && !isWrittenDefault(given, byDefault))
       return op.fail("expected " + Twine(names.size()) + " activations, got " +
                      Twine(given.size()));
     for (auto [name, entry] : llvm::zip(names, given))

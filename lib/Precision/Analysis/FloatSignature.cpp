@@ -49,11 +49,20 @@ FloatSignature::FloatSignature(Operation *node, const OpSchema *schema)
     collect(node, traits);
 }
 
-/// Attention's values have another type variable than its queries and keys.
-static const FormalParameter *getCompanion(const OpSchema &schema) {
-  return schema.domain.empty() && schema.name == "Attention"
-             ? schema.getInput(2)
-             : nullptr;
+/// Attention's values have another type variable than its queries and keys, and
+/// so have the caches of com.microsoft's GroupQueryAttention, unless they are
+/// quantized.
+static const FormalParameter *getCompanion(Operation *node,
+                                           const OpSchema &schema) {
+  if (schema.domain.empty() && schema.name == "Attention")
+    return schema.getInput(2);
+  constexpr unsigned pastKey = 3;
+  if (!isMicrosoftOp(node, "GroupQueryAttention"))
+    return nullptr;
+  bool isQuantized = node->getNumOperands() > pastKey &&
+                     !isa<NoneType>(node->getOperand(pastKey).getType()) &&
+                     !isFloatTensor(node->getOperand(pastKey).getType());
+  return isQuantized ? nullptr : schema.getInput(pastKey);
 }
 
 void FloatSignature::findPrimary(Operation *node,
@@ -65,7 +74,7 @@ void FloatSignature::findPrimary(Operation *node,
     if (!parameter)
       return;
     formal = parameter;
-    companion = getCompanion(*schema);
+    companion = getCompanion(node, *schema);
     if (isOneType)
       joinVariables(node, traits);
     formalIndex = std::min<unsigned>(index, schema->inputs.size() - 1);

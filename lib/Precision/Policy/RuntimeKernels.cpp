@@ -79,12 +79,23 @@ static StringRef getKindName(ElementKind kind) {
   }
 }
 
+/// The rows of an operator, those of the user's files included.
+static SmallVector<const RuntimeKernel *> getRows(const RuntimeProfile &profile,
+                                                  Operation *node, StringRef op,
+                                                  int since) {
+  auto *dialect = cast<ONNXDialect>(node->getDialect());
+  return profile.getKernels(
+      op, since,
+      dialect->getSchemas().getRuntimeRows(profile.getTable().getName()));
+}
+
 /// Why a profile has no kernel; empty if it has one.
 static std::string findObstacle(const RuntimeProfile &profile, Operation *node,
                                 const OpSchema &schema, StringRef variable,
                                 ElementKind kind) {
-  SmallVector<const RuntimeKernel *> rows = profile.getKernels(
-      getQualifiedName(schema.domain, schema.name), schema.since);
+  SmallVector<const RuntimeKernel *> rows =
+      getRows(profile, node, getQualifiedName(schema.domain, schema.name),
+              schema.since);
   if (rows.empty())
     return profile.str() + " has no kernel for " + schema.getDisplayName();
   bool isNamed = llvm::any_of(rows, [&](const RuntimeKernel *row) {
@@ -156,6 +167,11 @@ std::string RuntimeKernels::getObstacle(Operation *node, const OpSchema &schema,
              : obstacle;
 }
 
+bool RuntimeKernels::hasKernel(Operation *node, StringRef op, int since) const {
+  return !getRows(profile, node, op, since).empty() ||
+         (fallback && !getRows(*fallback, node, op, since).empty());
+}
+
 std::string RuntimeKernels::getFinalObstacle(Operation *node,
                                              const OpSchema &schema) const {
   auto check = [&](const TypeVariable &variable, ElementKind kind) {
@@ -171,24 +187,14 @@ std::string RuntimeKernels::getFinalObstacle(Operation *node,
       return std::string();
     return text;
   };
-  bool hasRows = !profile
-                      .getKernels(getQualifiedName(schema.domain, schema.name),
-                                  schema.since)
-                      .empty() ||
-                 (fallback && !fallback
-                                   ->getKernels(getQualifiedName(schema.domain,
-                                                                 schema.name),
-                                                schema.since)
-                                   .empty());
-  if (!hasRows)
+  if (!hasKernel(node, getQualifiedName(schema.domain, schema.name),
+                 schema.since))
     return profile.str() + " has no kernel for " + schema.getDisplayName();
   return findInFloats(node, schema, check);
 }
 
 bool hasOperandsOfOneType(Operation *node) {
-  return getOperatorTraits(node).hasRole(OperandRole::Statistics) ||
-         (getDomain(node) == "com.microsoft" &&
-          getOpType(node) == "GroupQueryAttention");
+  return getOperatorTraits(node).hasRole(OperandRole::Statistics);
 }
 
 } // namespace mp

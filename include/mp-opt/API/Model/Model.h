@@ -30,6 +30,9 @@ void registerModelDialects(mlir::DialectRegistry &registry);
 struct ModelOptions {
   /// Folders that may contain external data, in addition to the model's own.
   std::vector<std::string> externalDataRoots;
+  /// `parse` does not copy the content, which outlives the model and programs
+  /// made of it.
+  bool borrowsContent = false;
   /// The strictness of checks: harmless mistakes may count as errors.
   CheckLevel check = CheckLevel::Lenient;
   /// Receives errors, warnings and notes when they occur. It may be called by

@@ -46,6 +46,10 @@ struct RangeObserver {
 struct ConversionOptions {
   std::optional<TrainingRequest> training;
   std::optional<MixedPrecisionRequest> mixed;
+  /// Without `mixed`: rules for the types of inputs and outputs (--io), and
+  /// whether the opset may be raised for their casts.
+  std::vector<std::string> io;
+  bool raiseOpset = true;
   /// "none", "dynamic" with its settings, a number, or "auto": dynamic of a
   /// step in fp16, else none.
   std::string lossScale = "auto";

@@ -71,8 +71,10 @@ public:
   /// Reads a file; `path` "-" is standard input. Also fails if the content is
   /// clearly not a model, but an archive, a script or an error page.
   llvm::Error read(llvm::StringRef path);
-  /// Sets the input to a copy of `content`, which is called `path`.
-  llvm::Error set(llvm::StringRef content, llvm::StringRef path);
+  /// Sets the input to a copy of `content`, which is called `path`; or to
+  /// `content` itself, which must then outlive all models made of it.
+  llvm::Error set(llvm::StringRef content, llvm::StringRef path,
+                  bool isBorrowed = false);
   /// The format given by the name, else recognized from the content.
   Format getFormat() const;
   /// Returns null and emits a diagnostic on errors. If `excerpts` is set, it

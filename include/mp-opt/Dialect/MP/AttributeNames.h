@@ -73,6 +73,13 @@ inline constexpr llvm::StringLiteral policy = "mp.policy";
 /// On the module: types of the graph's inputs and outputs at the start.
 inline constexpr llvm::StringLiteral inputTypes = "mp.input_types";
 inline constexpr llvm::StringLiteral outputTypes = "mp.output_types";
+/// On the module: element types that the user wants for the graph's inputs and
+/// outputs, `none` for those that stay (mp-set-io-types).
+inline constexpr llvm::StringLiteral wantedInputs = "mp.wanted_inputs";
+inline constexpr llvm::StringLiteral wantedOutputs = "mp.wanted_outputs";
+/// On a graph: inputs whose last digits decide results, by name, with the
+/// reason (dictionary of strings; mp-annotate-sensitive-values).
+inline constexpr llvm::StringLiteral sensitiveInputs = "mp.sensitive_inputs";
 /// On the module, counters (i64): bytes of all float values and their casts,
 /// as assigned; casts so far; elements that conversion made zero; constants
 /// with elements that were clamped.

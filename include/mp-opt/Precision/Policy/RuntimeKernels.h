@@ -36,13 +36,17 @@ public:
   std::string getFinalObstacle(mlir::Operation *node,
                                const OpSchema &schema) const;
 
+  /// True if the runtime or its fallback has a kernel for version `since` of
+  /// the operator `op` of `node`, for some types.
+  bool hasKernel(mlir::Operation *node, llvm::StringRef op, int since) const;
+
 private:
   RuntimeProfile profile;
   std::optional<RuntimeProfile> fallback;
 };
 
 /// True if a node's operands of several type variables must have one type for
-/// the runtimes that want it: statistics of a normalization, caches.
+/// the runtimes that want it: statistics of a normalization.
 bool hasOperandsOfOneType(mlir::Operation *node);
 
 } // namespace mp

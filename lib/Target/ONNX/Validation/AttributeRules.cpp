@@ -77,6 +77,7 @@ private:
   const Proto *find(StringRef name) const;
   /// The schema's default of a list of numbers; null if it has none.
   const Proto *makeDefault(StringRef name);
+  bool isDefaultTexts() const;
   std::optional<int64_t> getRank(unsigned operand) const;
   std::optional<int64_t> getSize(unsigned operand, unsigned dim) const;
   Reason nodeError() { return Reason(reason); }
@@ -114,6 +115,16 @@ const Proto *RuleChecker::makeDefault(StringRef name) {
     if (int64_t number; !text.getAsInteger(10, number))
       byDefault.add_ints(number);
   return &byDefault;
+}
+
+/// True if the attribute's texts are those of the schema. onnxruntime writes
+/// them out, and those of RNN are for two directions.
+bool RuleChecker::isDefaultTexts() const {
+  const AttributeSchema *known = schema.getAttribute(attribute->name());
+  std::string printed;
+  for (const std::string &text : attribute->strings())
+    printed += (printed.empty() ? "\"" : ", \"") + text + "\"";
+  return known && known->defaultValue == "[" + printed + "]";
 }
 
 std::optional<int64_t> RuleChecker::getRank(unsigned operand) const {
@@ -369,6 +380,8 @@ LogicalResult RuleChecker::check(const ValueRule &rule) {
                          Twine(*rank - 2) + " spatial axes of the input");
     return success();
   case ValueRule::PerDirection:
+    if (isDefaultTexts())
+      return success();
     return checkLength(attribute->strings_size(),
                        rule.least * countDirections(find("direction")),
                        "directions of the node");

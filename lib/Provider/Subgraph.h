@@ -1,0 +1,64 @@
+//===- Subgraph.h - A compiled group of nodes -------------------*- C++ -*-===//
+//
+// Part of mp-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MPOPT_LIB_PROVIDER_SUBGRAPH_H
+#define MPOPT_LIB_PROVIDER_SUBGRAPH_H
+
+#include "Compiler.h"
+#include "ModelWriter.h"
+
+#include <mutex>
+#include <shared_mutex>
+
+namespace mp::ort {
+
+/// A group of nodes that onnxruntime runs as one node. Several threads may run
+/// it at the same time.
+class Subgraph : public ComputeInfo {
+public:
+  /// Copies the constants. Programs for known sizes are compiled at once,
+  /// others in the first run with their sizes. `settings` must outlive this.
+  Subgraph(const Api &api, const Settings &settings, const Graph *graph,
+           const Node *fused);
+
+private:
+  /// A program and the sizes of all inputs that it takes, one after the other;
+  /// none if it takes any.
+  struct Form {
+    std::vector<int64_t> sizes;
+    ProgramPtr program;
+  };
+  struct Call;
+
+  void addConstants(const GraphView &view, GraphPart &part) const;
+  void run(KernelContext *context);
+  mp_opt_program *getProgram(const std::vector<mp_opt_array> &arrays);
+  mp_opt_program *find(const std::vector<int64_t> &sizes) const;
+  ProgramPtr compile(const std::vector<mp_opt_array> *arrays);
+
+  const Api &api;
+  const Settings &settings;
+  std::string name;
+  /// The model and the size of its part without the inputs.
+  std::string model;
+  size_t modelSize = 0;
+  std::vector<ModelInput> inputs;
+  size_t numOutputs = 0;
+  bool isStatic = true;
+
+  /// Guards `forms`, whose elements do not change.
+  mutable std::shared_mutex mutex;
+  std::vector<std::unique_ptr<Form>> forms;
+  /// The program for any sizes.
+  ProgramPtr general;
+  /// Held while a program is compiled.
+  std::mutex compiling;
+};
+
+} // namespace mp::ort
+
+#endif // MPOPT_LIB_PROVIDER_SUBGRAPH_H
