@@ -8,6 +8,7 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Graph/Casts.h"
+#include "mp-opt/Graph/LosslessCasts.h"
 #include "mp-opt/Precision/Analysis/QuantizedPairs.h"
 #include "mp-opt/Precision/Assignment/FloatTypeVariables.h"
 #include "mp-opt/Precision/Assignment/PrecisionRemarks.h"
@@ -279,6 +280,9 @@ void VerifyPrecision::runOnOperation() {
     if (result.wasInterrupted() || (graph && failed(verifyInterface(graph))))
       return signalPassFailure();
   }
+  // Values and casts of the model may have the same type now.
+  if (int64_t removed = removeLosslessCasts(getOperation()))
+    addToCounter(getOperation(), mark::castsRemoved, removed);
   summarize();
   emitCastRemarks(getOperation());
   if (!keepMarks)
