@@ -101,7 +101,7 @@ def test_types(element, dtype, bound, sizes):
     session = mp_opt.onnxruntime.session(
         perceptron(element, dtype, sizes), record()
     )
-    # onnxruntime makes a Gemm of the first two, but not in bf16.
+    # onnxruntime may make a Gemm of the first two.
     ((provider, operators),) = parts(session)
     assert provider == "mp-opt" and operators[-3:] == ["Gelu", "MatMul", "Softmax"]
     x = data(5)
@@ -316,6 +316,27 @@ def test_registration_is_done_once():
         check=True, capture_output=True, text=True,
     ).stdout.strip()  # fmt: skip
     assert printed == mp_opt.onnxruntime.get_library_path()
+
+
+def test_the_library_stays_after_it_is_unregistered():
+    """Threads of its pool are still there, and it can be registered again."""
+    code = """
+import mp_opt.onnxruntime, numpy, onnx.parser, onnxruntime, gc
+model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]>'
+    'g (float[256,256] x) => (float[256,256] y) { y = MatMul (x, x) }')
+for _ in range(3):
+    session = mp_opt.onnxruntime.session(model)
+    y = session.run(None, {"x": numpy.ones((256, 256), "float32")})[0]
+    assert (y == 256).all()
+    del session
+    gc.collect()
+    onnxruntime.unregister_execution_provider_library("mp-opt")
+print("end")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0 and done.stdout.strip() == "end", done.stderr
 
 
 def test_values_of_every_type():
