@@ -5,6 +5,7 @@
     benchmarks/precision_zoo.py FOLDER
     benchmarks/precision_zoo.py FOLDER --only 'gpt|resnet' --check
     benchmarks/precision_zoo.py OTHER --held-out
+    benchmarks/precision_zoo.py MORE --deployed
 
 Needs torch, timm, transformers, onnx and onnxruntime: the environment
 venv-torch has them (benchmarks/README.md). FOLDER/NAME has
@@ -34,9 +35,14 @@ CACHE = pathlib.Path(
 TOOLS = pathlib.Path(__file__).resolve().parent.parent / "build" / "bin"
 
 
-def entries(is_held_out, wheels):
+def entries(is_held_out, is_deployed, wheels):
     """Names, and functions that write an entry into a folder."""
-    from zoo import export, recipes, stored
+    from zoo import deployed, export, recipes, stored
+
+    if is_deployed:
+        for entry in deployed.entries():
+            yield entry.name, lambda f, e=entry: deployed.write(e, f)
+        return
 
     made = recipes.held_out_recipes() if is_held_out else recipes.seen()
     for recipe in made:
@@ -74,7 +80,9 @@ def write_entry(name, write, folder):
 def make(arguments):
     """Messages of the entries that cannot be made."""
     failed = []
-    for name, write in entries(arguments.held_out, arguments.wheels):
+    for name, write in entries(
+        arguments.held_out, arguments.deployed, arguments.wheels
+    ):
         if not re.search(arguments.only, name):
             continue
         if arguments.list:
@@ -129,6 +137,8 @@ def parse():
     add = parser.add_argument
     add("folder", metavar="FOLDER", type=pathlib.Path)
     add("--held-out", action="store_true", help="make the other models")
+    add("--deployed", action="store_true",
+        help="make models in the forms that users deploy")  # fmt: skip
     add("--only", default="", metavar="REGEX", help="entries of these names")
     add("--list", action="store_true", help="print the names and make nothing")
     add("--check", action="store_true", help="run the models in fp32 as well")

@@ -188,9 +188,10 @@ template <typename To, typename From> static bool takes(From number) {
     return !std::isfinite(double(number)) || std::isfinite(float(number));
   } else if constexpr (std::is_same_v<To, Plain<double>>) {
     return isDouble(number);
+  } else if constexpr (std::is_floating_point_v<From>) {
+    return !std::isfinite(number) || std::isfinite(To::load(To::store(number)));
   } else {
-    double exact = double(number), kept = To::load(To::store(number));
-    return isDouble(number) && (kept == exact || std::isnan(exact));
+    return isDouble(number) && To::load(To::store(number)) == double(number);
   }
 }
 

@@ -101,6 +101,41 @@ Type getCastType(Operation *cast) {
   return getElementType(cast->getContext(), ElementKind(to.getInt()));
 }
 
+bool isIEEEFloat(Type type) {
+  return type.isF16() || type.isBF16() || type.isF32() || type.isF64();
+}
+
+bool isSignedNumber(IntegerType type) {
+  return !type.isUnsigned() && type.getWidth() > 1;
+}
+
+static unsigned countDigits(IntegerType type) {
+  return type.getWidth() - isSignedNumber(type);
+}
+
+bool holdsAllNumbers(Type from, Type to) {
+  auto integer = dyn_cast<IntegerType>(from), wide = dyn_cast<IntegerType>(to);
+  if (integer && wide)
+    return countDigits(integer) <= countDigits(wide) &&
+           (!isSignedNumber(integer) || isSignedNumber(wide));
+  if (!isIEEEFloat(to))
+    return false;
+  const llvm::fltSemantics &form = cast<FloatType>(to).getFloatSemantics();
+  if (integer)
+    return countDigits(integer) <= llvm::APFloat::semanticsPrecision(form);
+  return isIEEEFloat(from) &&
+         llvm::APFloat::isRepresentableBy(
+             cast<FloatType>(from).getFloatSemantics(), form);
+}
+
+bool admitsCast(Operation *scope, ElementKind kind) {
+  auto *dialect = scope->getContext()->getLoadedDialect<ONNXDialect>();
+  const OpSchema *cast = dialect->getSchemas()
+                             .lookup("", "Cast")
+                             ->at(getOpset(scope, "").value_or(1));
+  return cast && cast->typesOf(cast->outputs[0]).containsTensor(kind);
+}
+
 bool isInsertedCast(Operation *op) {
   return op && isStandardOp(op, "Cast") && op->hasAttr(mark::inserted) &&
          op->getNumOperands() == 1 && op->getNumResults() == 1;

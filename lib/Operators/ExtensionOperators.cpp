@@ -151,7 +151,7 @@ static constexpr OperatorRow microsoft[] = {
     {"MatMulBnb4", contracts(Products::Inner) | Narrow},
     {"MatMulFpQ4", quantization},
     {"MatMulInteger16", quantization},
-    {"MatMulIntegerToFloat", quantization | Narrow},
+    {"MatMulIntegerToFloat", quantization},
     {"MatMulNBits", contracts(Products::Inner) | Narrow},
     {"MatMulNBitsMlp", contraction | Narrow},
     {"MatMulNBitsQkv", contraction | Narrow},

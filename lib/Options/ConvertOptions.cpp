@@ -12,6 +12,7 @@
 #include "mp-opt/Options/InputFlags.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
@@ -229,7 +230,25 @@ Error ConvertFlags::completeErrors(bool isMixed) {
   return Error::success();
 }
 
+/// --runtime=FILE is the former name of --runtime-library; any other value is a
+/// runtime that the model is for.
+Error ConvertFlags::completeRuntime() {
+  std::string &runtime = options.conversion.mixed->runtime;
+  if (!sys::fs::is_regular_file(runtime))
+    return Error::success();
+  if (set.isGiven("runtime-library"))
+    return createStringError("--runtime=FILE is the former name of "
+                             "--runtime-library: expected one of them");
+  if (!isCode(options.emit))
+    return createStringError("--runtime=FILE needs --emit=llvm, obj or lib");
+  options.code.runtime = std::move(runtime);
+  runtime.clear();
+  return Error::success();
+}
+
 Error ConvertFlags::completeConversion() {
+  if (Error failed = completeRuntime())
+    return failed;
   // A policy or a file for Gaudi implies --mixed-bf16.
   bool isMixed = precision.isMixed() || options.printConfig;
   // Sizes are also used by programs that run the model.
@@ -252,6 +271,11 @@ Error ConvertFlags::completeConversion() {
     options.conversion.ranges = makeRangeObserver(options.calibration);
   if (!failed)
     failed = completeErrors(isMixed);
+  options.conversion.runtime = options.conversion.mixed->runtime;
+  options.conversion.isRuntimeLenient =
+      set.isGiven("check") && options.check == CheckLevel::Lenient;
+  options.conversion.io = options.conversion.mixed->policy.io;
+  options.conversion.raiseOpset = options.conversion.mixed->raiseOpset;
   if (!isMixed)
     options.conversion.mixed.reset();
   if (!training.train)

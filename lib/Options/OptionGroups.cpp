@@ -8,7 +8,9 @@
 #include "mp-opt/Options/OptionGroups.h"
 
 #include "mp-opt/Execution/EmitPTX.h"
+#include "mp-opt/Precision/Policy/InterfaceTypes.h"
 #include "mp-opt/Precision/Policy/PolicyFile.h"
+#include "mp-opt/Schema/RuntimeTable.h"
 #include "mp-opt/Training/LossScaling.h"
 #include "mp-opt/Training/Losses.h"
 #include "mp-opt/Training/Optimizers.h"
@@ -23,8 +25,9 @@ namespace mp {
 
 /// Flags that do not require --mixed-bf16 or a similar flag.
 static constexpr StringRef alone[] = {
-    "mixed-bf16", "mixed-fp16",  "precision",    "policy",
-    "emulate",    "raise-opset", "gaudi-config", "dim"};
+    "mixed-bf16",  "mixed-fp16",   "precision", "policy",  "emulate",
+    "raise-opset", "gaudi-config", "dim",       "runtime", "dla",
+    "io"};
 
 void addPrecisionFlags(FlagTable &flags, bool &bf16, bool &fp16,
                        std::string &precision, StringRef help) {
@@ -87,6 +90,13 @@ static Flag &addField(FlagTable &flags, const RequestField<Request> &field,
   return row;
 }
 
+static std::vector<std::string> listRuntimes() {
+  std::vector<std::string> names = {"any"};
+  for (StringRef name : RuntimeTable::getNames())
+    names.push_back(name.str());
+  return names;
+}
+
 PrecisionFlags::PrecisionFlags(FlagTable &flags, MixedPrecisionRequest &request,
                                std::vector<std::string> &dims,
                                CalibrationOptions *calibration)
@@ -101,11 +111,15 @@ PrecisionFlags::PrecisionFlags(FlagTable &flags, MixedPrecisionRequest &request,
     if (field.flag == "policy")
       for (StringRef name : getKerasPolicies())
         row.words.push_back(name.str());
+    if (field.flag == "io")
+      row.words = {"fp16", "bf16", "fp32"};
   }
   for (const auto &field : MixedPrecisionRequest::getFields())
     // Sizes are not for mixed precision alone.
     if (field.flag == "dim")
       flags.addCommas(field.flag, dims, field.help, field.value);
+    else if (field.flag == "runtime")
+      addField(flags, field, request).words = listRuntimes();
     else
       addField(flags, field, request);
   if (!calibration)
@@ -143,6 +157,28 @@ bool PrecisionFlags::isMixed() const {
          !flags.findGiven({"policy", "gaudi-config"}).empty();
 }
 
+/// --dla is the table of the accelerator that TensorRT drives.
+static Error checkRuntime(MixedPrecisionRequest &request, bool isBF16) {
+  if (request.dla) {
+    auto [name, version] = StringRef(request.runtime).split(':');
+    if (name != "tensorrt" && name != "tensorrt-dla")
+      return createStringError("--dla needs --runtime=tensorrt[:VERSION]");
+    request.runtime = "tensorrt-dla" + std::string(version.empty() ? "" : ":") +
+                      version.str();
+  }
+  if (StringRef(request.runtime).starts_with("tensorrt-dla") && isBF16)
+    return createStringError("the accelerator computes in fp16: expected "
+                             "--mixed-fp16 with --dla");
+  if (request.runtime == "any")
+    request.runtime.clear();
+  if (request.runtime.empty())
+    return Error::success();
+  auto profile = RuntimeProfile::create(request.runtime);
+  return profile
+             ? Error::success()
+             : createStringError("--runtime: " + toString(profile.takeError()));
+}
+
 Error PrecisionFlags::check(MixedPrecisionRequest &request,
                             bool isMixed) const {
   bool isBF16 = bf16 || precision == "bf16",
@@ -157,7 +193,11 @@ Error PrecisionFlags::check(MixedPrecisionRequest &request,
                              "--mixed-fp16 or --policy");
   if (isBF16 || isFP16)
     request.policy.precision = isBF16 ? "bf16" : "fp16";
-  return Error::success();
+  std::vector<PolicyEntry> rules;
+  for (StringRef text : request.policy.io)
+    if (Error failed = addInterfaceRules(text, "--io", rules))
+      return failed;
+  return checkRuntime(request, isBF16);
 }
 
 //===----------------------------------------------------------------------===//
@@ -205,6 +245,9 @@ Error TrainingFlags::check(bool isMixed) const {
   if (flags.isGiven("loss-scale") && !train && !isMixed)
     return error("--loss-scale needs --train, --mixed-bf16, --mixed-fp16 or "
                  "--policy");
+  if (train && flags.isGiven("io"))
+    return error("--io is for models, not for training steps, whose states "
+                 "are fp32");
   if (train && request.loss.empty() && !ofStep.empty())
     return error("--" + ofStep + " needs --loss: without it the " +
                  "model's training_info says what is done");
@@ -243,8 +286,8 @@ CodeFlags::CodeFlags(FlagTable &flags, CodeOptions &options) : flags(flags) {
   flags.add("in-place", options.inPlace, "write next states over their inputs");
   flags.add("symbols", options.symbols, "prefix of names in C", "PREFIX");
   flags.add("cc", options.linker, "program that links libraries", "PROGRAM");
-  flags.add("runtime", options.runtime, "run-time library of another target",
-            "FILE");
+  flags.add("runtime-library", options.runtime,
+            "run-time library of another target", "FILE");
 }
 
 /// The meaning of --target depends on --device.
@@ -256,7 +299,7 @@ Error CodeFlags::checkTarget(CodeOptions &options) const {
                : Error::success();
   }
   StringRef device = stringifyDevice(options.device);
-  StringRef other = flags.findGiven({"kernels", "runtime"});
+  StringRef other = flags.findGiven({"kernels", "runtime-library"});
   if (options.device == DeviceKind::Emulated && flags.isGiven("target"))
     other = "target";
   if (options.device == DeviceKind::CUDA && flags.isGiven("cpu"))

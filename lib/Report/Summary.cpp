@@ -92,6 +92,7 @@ void printSummary(const PrecisionReport &report, const RunInfo &run,
     row("mask constants clamped", report.masksClamped);
   if (run.before.opset != report.after.opset)
     change("opset", run.before.opset, report.after.opset);
+  run.ports.print(os);
   if (!report.isMarked)
     return;
   printWork(report.work, report.precision, os);
@@ -193,6 +194,7 @@ static void writeCasts(llvm::json::OStream &json,
 static void writePrecision(llvm::json::OStream &json,
                            const PrecisionReport &report, const RunInfo &run) {
   json.attribute("precision", report.precision);
+  run.ports.write(json);
   if (report.isMarked)
     writeRuntimes(findRuntimes(report, run), json);
   writeWork(report.work, report.precision, json);

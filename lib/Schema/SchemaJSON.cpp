@@ -6,12 +6,13 @@
 //===----------------------------------------------------------------------===//
 //
 // A file maps each domain to a list of operators; each has name,
-// since_version, inputs, outputs, attributes and type_constraints. Errors name
-// the file and the path inside it.
+// since_version, inputs, outputs, attributes and type_constraints. Under
+// "runtimes" it has rows of the tables of runtimes. Errors name the file and
+// the path inside it.
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Schema/Schema.h"
+#include "mp-opt/Schema/RuntimeTable.h"
 
 #include "mp-opt/Support/FlatJSON.h"
 
@@ -141,6 +142,36 @@ static bool parseOp(const json::Value &value, OpSchema &schema,
   return true;
 }
 
+const RuntimeTable *SchemaRegistry::getRuntimeRows(StringRef runtime) const {
+  auto it = runtimes.find(runtime.str());
+  return it == runtimes.end() ? nullptr : it->second.get();
+}
+
+/// Reads rows of runtimes: lists of lines, by names.
+Error SchemaRegistry::addRuntimes(const json::Value &value, StringRef file) {
+  const json::Object *lists = value.getAsObject();
+  if (!lists)
+    return createStringError(file +
+                             ": 'runtimes': expected an object of runtimes");
+  for (const auto &[name, rows] : *lists) {
+    std::string place = (file + ": runtime '" + StringRef(name) + "'").str();
+    const json::Array *lines = rows.getAsArray();
+    if (!lines)
+      return createStringError(place + ": expected an array of rows");
+    std::shared_ptr<RuntimeTable> &table = runtimes[StringRef(name).str()];
+    if (!table)
+      table = std::make_shared<RuntimeTable>();
+    for (const json::Value &line : *lines) {
+      std::optional<StringRef> row = line.getAsString();
+      if (!row)
+        return createStringError(place + ": expected rows as strings");
+      if (Error failed = table->addRow(*row, place))
+        return failed;
+    }
+  }
+  return Error::success();
+}
+
 Error SchemaRegistry::addJSON(StringRef text, StringRef file) {
   Expected<json::Value> document = parseFlatJSON(text, /*maxDepth=*/16);
   if (!document)
@@ -150,6 +181,11 @@ Error SchemaRegistry::addJSON(StringRef text, StringRef file) {
   if (!domains)
     return createStringError(file + ": expected an object of domains");
   for (const auto &[domain, list] : *domains) {
+    if (StringRef(domain) == "runtimes") {
+      if (Error failed = addRuntimes(list, file))
+        return failed;
+      continue;
+    }
     const json::Array *ops = list.getAsArray();
     if (!ops)
       return createStringError(file + ": domain '" + StringRef(domain) +

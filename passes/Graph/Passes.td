@@ -22,10 +22,14 @@ def RaiseOpset : GraphPass<"onnx-raise-opset"> {
 
     Without these options, after `mp-classify`: the default domain is raised to
     the lowest version at which the allowed ops admit the 16-bit type (bf16 and
-    Conv: 22). If a node prevents that, nothing changes, and a missed remark of
+    Conv: 22; DequantizeLinear and QuantizeLinear next to them: 19), and Cast
+    the types that `mp-set-io-types` wants. If a node prevents that, nothing
+    changes, and a missed remark of
     category `mp-precision` names this node and the nodes that stay fp32;
     reports find it in `mp.opset_obstacle`. Graphs with ops that update operands
-    in place are left alone: the runtimes for them stop at earlier opsets.
+    in place are left alone: the runtimes for them stop at earlier opsets. A
+    model that is older than all that `runtime` reads is raised to the first
+    opset that it reads, unless a node prevents that.
 
     Each node goes from version to version of its op, from opset 7 to the
     newest that ONNX knows:
@@ -63,7 +67,34 @@ def RaiseOpset : GraphPass<"onnx-raise-opset"> {
     Option<"limit", "limit", "int64_t", /*default=*/"25",
            "newest version to raise to without `to`; few runtimes load newer "
            "ones">,
+    Option<"runtime", "runtime", "std::string", /*default=*/"\"\"",
+           "without `to`, the runtime that the model is for, NAME[:VERSION]; no "
+           "node loses a kernel that it has there">,
+    Option<"keepQuantized", "keep-quantized-f32", "bool", /*default=*/"false",
+           "without `to`: QuantizeLinear and DequantizeLinear stay fp32, and "
+           "need no version">,
   ];
+}
+
+def RemoveCasts : GraphPass<"onnx-remove-casts"> {
+  let summary = "Remove casts of the model that lose nothing";
+  let description = [{
+    After: these casts of the model are gone, in the graph, its subgraphs and
+    functions:
+
+    - casts to the type that the operand has already,
+    - casts that give back what another one has widened, such as fp16 to fp32
+      to fp16; of two casts in a row, the first, if it loses nothing and has no
+      other user (boolean to int64 to fp32),
+    - casts of small constants of whole numbers that fit: the constant has the
+      type.
+
+    Left alone: casts whose result is an output of a graph, which keep its name,
+    casts that narrow, casts for which the user has a rule, and models in which
+    no node is to become 16 bit.
+
+    Example: test/Graph/onnx-remove-casts.mlir
+  }];
 }
 
 def DecomposeRecurrent : GraphPass<"onnx-decompose-recurrent"> {

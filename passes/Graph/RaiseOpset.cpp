@@ -7,12 +7,16 @@
 
 #include "Graph/Passes.h"
 
+#include "mp-opt/Dialect/ONNX/GraphEditor.h"
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Functions.h"
 #include "mp-opt/Graph/OpsetUpgrade.h"
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
+#include "mp-opt/Precision/Analysis/QuantizedPairs.h"
 #include "mp-opt/Precision/Assignment/PrecisionRemarks.h"
+#include "mp-opt/Precision/Policy/InterfaceTypes.h"
 #include "mp-opt/Precision/Policy/Policy.h"
+#include "mp-opt/Precision/Policy/RuntimeKernels.h"
 
 #include <map>
 
@@ -34,7 +38,8 @@ struct RaiseOpset : public mp::impl::RaiseOpsetBase<RaiseOpset> {
 
 private:
   void raiseTo(int64_t opset);
-  void raiseAsNeeded(Type lowType);
+  void raiseAsNeeded(Type lowType, const RuntimeKernels *kernels);
+  void raiseToFirst(const RuntimeProfile &profile);
   void noteObstacle(int opset, StringRef reason);
 };
 
@@ -43,21 +48,116 @@ using NeededOpsets = std::map<int, Operation *>;
 
 } // namespace
 
-static void collectNeeded(Operation *scope, ElementKind low,
-                          NeededOpsets &needed) {
+/// The first version of a node's operator, from the present one on, that admits
+/// `low` and for which the runtime, if there is one, has a kernel; 0 if there
+/// is none.
+static int findVersion(Operation *node, const SchemaCache::Entry &entry,
+                       const FloatSignature &signature, ElementKind low,
+                       const RuntimeKernels *kernels) {
+  if (!kernels)
+    return signature.getFirstOpset(*entry.family, low);
+  for (const auto &version : entry.family->getVersions())
+    if (version->since >= entry.schema->since && !version->deprecated &&
+        signature.admits(*version, low) &&
+        kernels->getObstacle(node, *version, low).empty())
+      return version->since;
+  return 0;
+}
+
+/// The same where the runtime computes in fp32, and 16-bit weights need a cast
+/// only.
+static void collectNeededCast(Operation *scope, ElementKind low,
+                              NeededOpsets &needed) {
+  if (admitsCast(scope, low))
+    return;
+  auto &dialect = *scope->getContext()->getLoadedDialect<ONNXDialect>();
+  int version = 0;
+  for (const auto &schema :
+       dialect.getSchemas().lookup("", "Cast")->getVersions())
+    if (!version && schema->typesOf(schema->outputs[0]).containsTensor(low))
+      version = schema->since;
+  scope->walk([&](Operation *op) {
+    if (version && hasClass(op, OpClass::Allow))
+      needed.try_emplace(version, op);
+  });
+}
+
+/// True for operators that may stand between a product and quantized values.
+static bool isNearProduct(Operation *op) {
+  OperatorKind kind = getOperatorTraits(op).kind;
+  return kind == OperatorKind::Elementwise || kind == OperatorKind::Movement ||
+         kind == OperatorKind::Selection || kind == OperatorKind::Window ||
+         kind == OperatorKind::Combination;
+}
+
+/// True if an allowed node reads the result of a DequantizeLinear, or makes the
+/// data of a QuantizeLinear, perhaps with cheap nodes in between: its type is
+/// theirs.
+static bool isPairOfAllowed(Operation *pair, QuantizationScales &scales) {
+  constexpr unsigned maxVisited = 32;
+  bool goesDown = isDequantizer(pair);
+  if ((!goesDown && !isQuantizer(pair)) || hasClass(pair, OpClass::Deny) ||
+      (goesDown && readsInt32(pair)) || !scales.getObstacle(pair).empty())
+    return false;
+  SmallVector<Operation *> worklist = {pair};
+  llvm::DenseSet<Operation *> seen;
+  while (!worklist.empty() && seen.size() < maxVisited) {
+    Operation *next = worklist.pop_back_val();
+    if (next != pair && hasClass(next, OpClass::Allow))
+      return true;
+    bool isPassed =
+        next == pair || (isNearProduct(next) && !hasClass(next, OpClass::Deny));
+    if (!isPassed || !seen.insert(next).second)
+      continue;
+    if (goesDown)
+      llvm::append_range(worklist, next->getUsers());
+    else
+      for (Value operand : next->getOperands())
+        if (Operation *source = operand.getDefiningOp())
+          worklist.push_back(source);
+  }
+  return false;
+}
+
+static void collectNeeded(Operation *scope, ElementKind low, bool raisesPairs,
+                          const RuntimeKernels *kernels, NeededOpsets &needed) {
+  if (kernels && kernels->getProfile().has(RuntimeRule::Storage))
+    return collectNeededCast(scope, low, needed);
   SchemaCache schemas(scope);
+  QuantizationScales scales(low);
   scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (!hasClass(op, OpClass::Allow))
+    if (!hasClass(op, OpClass::Allow) &&
+        !(raisesPairs && isPairOfAllowed(op, scales)))
       return;
     const SchemaCache::Entry &entry = schemas.lookup(op);
     FloatSignature signature(op, entry.schema);
     if (!signature || !entry.schema->domain.empty() || entry.isExtension ||
         signature.getKind() != ElementKind::Float ||
-        !signature.getObstacle().empty() || signature.admits(low))
+        !signature.getObstacle().empty() || (!kernels && signature.admits(low)))
       return;
-    if (int opset = signature.getFirstOpset(*entry.family, low))
+    int opset = findVersion(op, entry, signature, low, kernels);
+    if (opset > entry.schema->since)
       needed.try_emplace(opset, op);
   });
+}
+
+/// Inputs and outputs that --io changes are cast to and from their new types.
+static void collectInterfaceNeeds(ModuleOp module, NeededOpsets &needed) {
+  InterfaceTypes interface(module);
+  auto *dialect = module.getContext()->getLoadedDialect<ONNXDialect>();
+  const OpFamily *family = dialect->getSchemas().lookup("", "Cast");
+  const OpSchema *now = getSchemaAt(*family, getOpset(module, ""));
+  auto admits = [](const OpSchema &schema, ElementKind kind) {
+    return schema.typesOf(schema.outputs[0]).containsTensor(kind);
+  };
+  for (Type type : interface.getTypes())
+    for (const std::unique_ptr<OpSchema> &version : family->getVersions()) {
+      ElementKind kind = getElementKind(type);
+      if (admits(*now, kind) || !admits(*version, kind))
+        continue;
+      needed.try_emplace(version->since, getMainGraph(module));
+      break;
+    }
 }
 
 static bool hasInPlaceOps(GraphOp graph) {
@@ -68,6 +168,37 @@ static bool hasInPlaceOps(GraphOp graph) {
                    : WalkResult::advance();
       })
       .wasInterrupted();
+}
+
+/// Names a node for which the runtime has a kernel now, in its present types or
+/// in 16 bit, and has none at `opset`; empty if there is no such node.
+static std::string findLostKernel(ModuleOp module, int opset, ElementKind low,
+                                  const RuntimeKernels &kernels) {
+  std::string lost;
+  for (Operation *scope : getScopes(module)) {
+    SchemaCache schemas(scope);
+    scope->walk([&](Operation *node) {
+      const SchemaCache::Entry &entry = schemas.lookup(node);
+      if (!isNode(node) || !entry.schema || !entry.schema->domain.empty())
+        return WalkResult::advance();
+      const OpSchema *after = entry.family->at(opset);
+      if (!after || after == entry.schema)
+        return WalkResult::advance();
+      FloatSignature signature(node, entry.schema);
+      bool mayBeLow = signature && signature.admits(low);
+      for (ElementKind kind :
+           {ElementKind::Undefined, mayBeLow ? low : ElementKind::Undefined}) {
+        std::string obstacle = kernels.getObstacle(node, *after, kind);
+        if (obstacle.empty() ||
+            !kernels.getObstacle(node, *entry.schema, kind).empty())
+          continue;
+        lost = describe(node) + " would lose its kernel: " + obstacle;
+        return WalkResult::interrupt();
+      }
+      return WalkResult::advance();
+    });
+  }
+  return lost;
 }
 
 void RaiseOpset::raiseTo(int64_t opset) {
@@ -101,18 +232,35 @@ void RaiseOpset::noteObstacle(int opset, StringRef reason) {
              builder.getNamedAttr("reason", builder.getStringAttr(reason))}));
 }
 
-void RaiseOpset::raiseAsNeeded(Type lowType) {
+/// Why the runtime stands against an opset; empty if it does not.
+static std::string findRuntimeObstacle(ModuleOp module, int opset,
+                                       ElementKind low,
+                                       const RuntimeKernels *kernels) {
+  if (!kernels)
+    return {};
+  const RuntimeProfile &profile = kernels->getProfile();
+  if (opset > profile.getLastOpset())
+    return profile.str() + " reads opsets up to " +
+           std::to_string(profile.getLastOpset());
+  return findLostKernel(module, opset, low, *kernels);
+}
+
+void RaiseOpset::raiseAsNeeded(Type lowType, const RuntimeKernels *kernels) {
   ModuleOp module = getOperation();
+  ElementKind low = lowType ? getElementKind(lowType) : ElementKind::Undefined;
   for (auto graph : module.getOps<GraphOp>()) {
     NeededOpsets needed;
+    collectInterfaceNeeds(module, needed);
     for (Operation *scope : getScopes(module))
-      collectNeeded(scope, getElementKind(lowType), needed);
+      if (lowType)
+        collectNeeded(scope, low, !keepQuantized, kernels, needed);
     // The highest possible opset covers the lower ones, too.
     for (auto &[opset, node] : llvm::reverse(needed)) {
       std::string prefix = "needs opset " + std::to_string(opset) + ", but ";
       auto miss = [&, opset = opset, node = node](const std::string &reason) {
-        emitPrecisionRemark(node, RemarkOutcome::Missed, "f32",
-                            prefix + reason);
+        if (isNode(node))
+          emitPrecisionRemark(node, RemarkOutcome::Missed, "f32",
+                              prefix + reason);
         noteObstacle(opset, reason);
       };
       if (opset > limit) {
@@ -123,6 +271,11 @@ void RaiseOpset::raiseAsNeeded(Type lowType) {
         miss("the graph updates values in place");
         continue;
       }
+      std::string text = findRuntimeObstacle(module, opset, low, kernels);
+      if (!text.empty()) {
+        miss(text);
+        continue;
+      }
       auto obstacle = findUpgradeObstacle(module, "", opset);
       if (!obstacle)
         return setOpset(module, "", opset);
@@ -130,6 +283,15 @@ void RaiseOpset::raiseAsNeeded(Type lowType) {
            " stands against it: " + obstacle->reason);
     }
   }
+}
+
+/// Raises a model that is older than all that the runtime reads.
+void RaiseOpset::raiseToFirst(const RuntimeProfile &profile) {
+  ModuleOp module = getOperation();
+  int64_t first = profile.getFirstOpset();
+  if (first <= limit && getOpset(module, "").value_or(first) < first &&
+      !findUpgradeObstacle(module, "", first))
+    setOpset(module, "", first);
 }
 
 void RaiseOpset::runOnOperation() {
@@ -143,6 +305,18 @@ void RaiseOpset::runOnOperation() {
   // The policy may forbid it.
   PolicyAttr policy = getPolicy(getOperation());
   auto raise = policy ? policy.getOption<BoolAttr>("raise_opset") : BoolAttr();
-  if (policy && !(raise && !raise.getValue()))
-    raiseAsNeeded(policy.getLowType());
+  if (raise && !raise.getValue())
+    return;
+  if (!policy && InterfaceTypes(getOperation()).empty())
+    return;
+  Type lowType = policy ? policy.getLowType() : Type();
+  if (runtime.empty())
+    return raiseAsNeeded(lowType, nullptr);
+  llvm::Expected<RuntimeKernels> kernels = RuntimeKernels::create(runtime);
+  if (kernels) {
+    raiseToFirst(kernels->getProfile());
+    return raiseAsNeeded(lowType, &*kernels);
+  }
+  getOperation().emitError() << "--runtime: " << toString(kernels.takeError());
+  signalPassFailure();
 }

@@ -14,6 +14,7 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Autodiff/Autodiff.h"
+#include "mp-opt/Schema/RuntimeTable.h"
 
 #include "mlir/Pass/PassRegistry.h"
 
@@ -21,12 +22,36 @@ using namespace mlir;
 
 namespace mp {
 
-void addAssign(OpPassManager &pm, const MixedPrecisionRequest &from) {
+/// True if a runtime has a rule, or if it is any runtime and `ofAny`. A pass
+/// reports a runtime that is not known.
+static bool hasRule(StringRef runtime, RuntimeRule rule, bool ofAny) {
+  if (runtime.empty() || runtime == "any")
+    return ofAny;
+  auto profile = RuntimeProfile::create(runtime);
+  if (profile)
+    return profile->has(rule);
+  llvm::consumeError(profile.takeError());
+  return ofAny;
+}
+
+/// True if pairs of QuantizeLinear and DequantizeLinear stay fp32: a runtime
+/// that computes in fp32 has integer kernels for these only.
+static bool keepsPairs(const MixedPrecisionRequest &request) {
+  return hasRule(request.runtime, RuntimeRule::Storage, /*ofAny=*/false);
+}
+
+void addAssign(OpPassManager &pm, const MixedPrecisionRequest &from,
+               bool keepQuantized) {
   AssignOptions options;
   options.rule = from.assign;
   options.minSaving = from.minSaving;
   options.dims = llvm::to_vector(from.dims);
   options.maxWeightCopy = from.maxWeightCopy;
+  options.keepQuantized = keepQuantized || keepsPairs(from);
+  options.ownScales =
+      hasRule(from.runtime, RuntimeRule::OwnScales, /*ofAny=*/false);
+  options.requantizedBiases =
+      hasRule(from.runtime, RuntimeRule::RequantizedBiases, /*ofAny=*/true);
   pm.addPass(createAssign(options));
 }
 
@@ -54,6 +79,8 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
                                  const MixedPrecisionOptions &options,
                                  const MixedPrecisionHooks &hooks) {
   MixedPrecisionRequest request = options.getRequest();
+  std::string runtime = request.runtime == "any" ? "" : request.runtime;
+  bool keepQuantized = options.keepQuantized || keepsPairs(request);
   if (hooks.beforeAssign || hooks.afterAssign)
     pm.addPass(createInlineFunctions());
   pm.addPass(createSpecializeFunctions());
@@ -78,16 +105,24 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   observed.headRoom = request.headRoom;
   observed.trustData = request.trustData;
   pm.addPass(createAnnotateObservedRanges(observed));
+  pm.addPass(createSetIOTypes());
   pm.addPass(createClassify());
   if (request.raiseOpset) {
     RaiseOpsetOptions raising;
     raising.limit = request.opsetLimit;
+    raising.runtime = runtime;
+    raising.keepQuantized = keepQuantized;
     pm.addPass(createRaiseOpset(raising));
     pm.addPass(createClassify());
   }
+  // Rules by name have found their nodes.
+  pm.addPass(createFoldQuantizedCasts({keepQuantized}));
+  pm.addPass(createRemoveCasts());
+  if (!runtime.empty())
+    pm.addPass(createAnnotateRuntime({runtime, /*precision=*/""}));
   if (hooks.beforeAssign)
     hooks.beforeAssign(pm);
-  addAssign(pm, request);
+  addAssign(pm, request, options.keepQuantized);
   if (hooks.afterAssign)
     hooks.afterAssign(pm);
   pm.addPass(createCheckStrict());
@@ -95,7 +130,10 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   pm.addPass(createInsertCasts());
   pm.addPass(createSimplifyCasts());
   pm.addPass(createNarrowSaved());
+  pm.addPass(createConvertIO());
   pm.addPass(createConvertWeights({request.maxWeightCopy}));
+  if (!runtime.empty())
+    pm.addPass(createStoreWeights());
   VerifyPrecisionOptions verify;
   verify.keepMarks = options.keepMarks;
   pm.addPass(createVerifyPrecision(verify));
@@ -105,6 +143,23 @@ void buildMixedPrecisionPipeline(OpPassManager &pm,
   if (options.distribute)
     pm.addPass(createDistribute());
   pm.addPass(createExpandLossScaling());
+}
+
+void buildIOPipeline(OpPassManager &pm, ArrayRef<std::string> io,
+                     bool raiseOpset) {
+  auto asksFor = [&](StringRef type) {
+    return llvm::any_of(
+        io, [&](StringRef rule) { return rule.contains_insensitive(type); });
+  };
+  AnnotateSensitiveValuesOptions annotating;
+  annotating.precision = asksFor("bf") ? "bf16" : "fp16";
+  pm.addPass(createAnnotateSensitiveValues(annotating));
+  SetIOTypesOptions setting;
+  setting.io = putInBraces(io);
+  pm.addPass(createSetIOTypes(setting));
+  if (raiseOpset)
+    pm.addPass(createRaiseOpset());
+  pm.addPass(createConvertIO());
 }
 
 static AddOptimizerOptions getOptimizerOptions(const TrainingRequest &from) {

@@ -36,6 +36,12 @@ struct MixedPrecisionOptions
       *this, "keep-marks",
       llvm::cl::desc("leave the marks of the passes in the module"),
       llvm::cl::init(false)};
+  Option<bool> keepQuantized{
+      *this, "keep-quantized-f32",
+      llvm::cl::desc("keep QuantizeLinear, DequantizeLinear and the products "
+                     "between them fp32, for runtimes with integer kernels for "
+                     "fp32 pairs only"),
+      llvm::cl::init(false)};
 
   /// The request, with its policy.
   MixedPrecisionRequest getRequest() const;
@@ -114,8 +120,15 @@ void buildMixedPrecisionPipeline(mlir::OpPassManager &pm,
                                  const MixedPrecisionOptions &options,
                                  const MixedPrecisionHooks &hooks = {});
 
+/// Changes the types of inputs and outputs alone, by the rules of --io
+/// (Precision/Policy/InterfaceTypes.h): for models whose precision is not
+/// decided.
+void buildIOPipeline(mlir::OpPassManager &pm, llvm::ArrayRef<std::string> io,
+                     bool raiseOpset);
+
 /// Adds mp-assign as the pipeline does.
-void addAssign(mlir::OpPassManager &pm, const MixedPrecisionRequest &request);
+void addAssign(mlir::OpPassManager &pm, const MixedPrecisionRequest &request,
+               bool keepQuantized = false);
 
 /// Makes a training step of a forward model: loss, backward pass, optimizer.
 /// Without a loss, the model's training_info is used. Precision is decided

@@ -31,6 +31,18 @@ struct AnnotateSensitiveValues
 
 } // namespace
 
+static void markInputs(const SensitiveValues &found, MLIRContext *context) {
+  NamedAttrList reasons;
+  Operation *graph = nullptr;
+  for (const auto &[input, reason] : found.inputs) {
+    graph = input.getOwner()->getParentOp();
+    if (StringRef name = onnxir::getValueName(input); !name.empty())
+      reasons.set(name, StringAttr::get(context, reason));
+  }
+  if (graph)
+    graph->setAttr(mark::sensitiveInputs, reasons.getDictionary(context));
+}
+
 void AnnotateSensitiveValues::runOnOperation() {
   ModuleOp module = getOperation();
   FailureOr<ElementKind> low = resolveLowPrecision(module, precision);
@@ -46,6 +58,7 @@ void AnnotateSensitiveValues::runOnOperation() {
       if (!reason.empty())
         addHazard(op, reason, found.hazards.isCautious(op));
     });
+  markInputs(found, &getContext());
   for (auto &[node, reason] : found.costly)
     node->setAttr(
         mark::costly,

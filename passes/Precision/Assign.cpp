@@ -71,6 +71,9 @@ FailureOr<AssignmentOptions> Assign::getOptions() {
            << "max-weight-copy: expected bytes, got " << maxWeightCopy;
   options.maxWeightCopy = maxWeightCopy;
   options.proveOptimum = proveOptimum;
+  options.keepQuantizedF32 = keepQuantized;
+  options.ownScales = ownScales;
+  options.requantizedBiases = requantizedBiases;
   if (ErrorLimitAttr limit = mp::getErrorLimit(module)) {
     options.errorLimit = limit.getLimit().getValueAsDouble();
     if (limit.getKinks())

@@ -12,6 +12,7 @@
 #include "mp-opt/Graph/Parameters.h"
 #include "mp-opt/Precision/Analysis/Constants.h"
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
+#include "mp-opt/Precision/Analysis/QuantizedPairs.h"
 #include "mp-opt/Precision/Assignment/PrecisionRemarks.h"
 #include "mp-opt/Precision/Patterns/MaskAnalysis.h"
 
@@ -34,7 +35,7 @@ struct ConvertWeights : public mp::impl::ConvertWeightsBase<ConvertWeights> {
 private:
   void convertScope(Operation *scope, const StringSet<> &trainingNames);
   void convert(Operation *constant, SchemaCache &schemas);
-  Operation *copy(Operation *constant, Operation *cast);
+  Operation *copy(Operation *constant, Operation *cast, bool isAnySize);
   void clampNarrowedMasks(Operation *scope);
   void report(Operation *constant, Type type);
   void reportOverflow(Operation *constant);
@@ -88,13 +89,21 @@ static bool admitsResult(Operation *constant, Type elementType,
              .containsTensor(getElementKind(elementType));
 }
 
+/// True if only scales of quantized values are cast: no cast may stand there.
+static bool isScale(ArrayRef<Operation *> casts) {
+  return llvm::all_of(casts, [](Operation *cast) {
+    return llvm::all_of(cast->getUses(), isQuantizationParameter);
+  });
+}
+
 /// A second constant with the type and the names of the cast; null if its
-/// form does not allow it or it is too big.
-Operation *ConvertWeights::copy(Operation *constant, Operation *cast) {
+/// form does not allow it or, unless any size is wanted, it is too big.
+Operation *ConvertWeights::copy(Operation *constant, Operation *cast,
+                                bool isAnySize) {
   auto type = dyn_cast<RankedTensorType>(cast->getResult(0).getType());
   StringRef name = onnxir::getValueName(cast->getResult(0));
   if (!type || name.empty() || !type.hasStaticShape() ||
-      type.getNumElements() > maxWeightCopy / 2 ||
+      (!isAnySize && type.getNumElements() > maxWeightCopy / 2) ||
       isStandardOp(constant, "ConstantOfShape"))
     return nullptr;
   OpBuilder builder(constant);
@@ -159,6 +168,17 @@ void ConvertWeights::reportOverflow(Operation *constant) {
                            std::to_string(facts.toZero) + " become zero");
 }
 
+/// A constant that becomes an output of the graph in place of a cast takes over
+/// its name.
+static void takeOutputName(OpResult cast, OpResult constant) {
+  StringRef name = onnxir::getValueName(cast);
+  bool isOutput = llvm::any_of(cast.getUsers(), [](Operation *user) {
+    return isa<YieldOp>(user) && isa<GraphOp>(user->getParentOp());
+  });
+  if (isOutput && !name.empty())
+    setValueName(constant, name.str());
+}
+
 void ConvertWeights::convert(Operation *constant, SchemaCache &schemas) {
   ConstantUses uses = collectUses(constant->getResult(0));
   if (uses.casts.empty() || isDenied(constant) ||
@@ -166,12 +186,13 @@ void ConvertWeights::convert(Operation *constant, SchemaCache &schemas) {
     return reportOverflow(constant);
   Operation *converted = constant;
   if (uses.hasOther)
-    converted = copy(constant, uses.casts.front());
+    converted = copy(constant, uses.casts.front(), isScale(uses.casts));
   else if (!convertConstant(constant, uses.castType))
     return;
   if (!converted)
     return;
   for (Operation *cast : uses.casts) {
+    takeOutputName(cast->getResult(0), converted->getResult(0));
     cast->getResult(0).replaceAllUsesWith(converted->getResult(0));
     cast->erase();
     ++removed;

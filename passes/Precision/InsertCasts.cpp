@@ -8,14 +8,17 @@
 // First, all operands that need 16 bit are collected, while every node still
 // has the types that it was decided by. Then results are retyped, and each use
 // that needs another type than its value has gets the single cast of that
-// value.
+// value. Values of DequantizeLinear are not cast, but dequantized twice; those
+// of int32 constants, which are biases, become constants.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Precision/Passes.h"
 
 #include "mp-opt/Graph/Casts.h"
+#include "mp-opt/Precision/Analysis/QuantizedPairs.h"
 #include "mp-opt/Precision/Assignment/FloatTypeVariables.h"
+#include "mp-opt/Precision/Policy/InterfaceTypes.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -37,16 +40,22 @@ struct InsertCasts : public mp::impl::InsertCastsBase<InsertCasts> {
 class CastInserter {
 public:
   CastInserter(ModuleOp module, Type lowType)
-      : module(module), lowType(lowType), builder(module), functions(module) {}
+      : module(module), lowType(lowType), builder(module), functions(module),
+        scales(getElementKind(lowType)) {}
 
   void run();
-  int64_t getCount() const { return casts.size(); }
+  int64_t getCount() const { return count; }
 
 private:
   void collect(Operation *op, SchemaCache &schemas);
   void stateType(Operation *op, const FloatTypeVariable &variable,
                  const OpSchema *schema);
+  void foldInt32(Operation *scope);
   Value getCast(Value value, Type elementType);
+  Value dequantizeAgain(Operation *dequantizer);
+  bool wantsLowScale(Operation *op);
+  void stateOutputType(Operation *dequantizer);
+  void setScaleType(Operation *op);
   void takeOverName(Value value, OpResult cast);
   void renameSources();
 
@@ -54,11 +63,14 @@ private:
   Type lowType;
   CastBuilder builder;
   FunctionTable functions;
+  QuantizationScales scales;
   /// Operands that need 16 bit, and values that become it, in order.
   SmallVector<OpOperand *> lowOperands;
   SmallVector<Value> lowValues;
   llvm::DenseSet<OpOperand *> wanted;
   llvm::DenseMap<std::pair<Value, Type>, Value> casts;
+  /// The number of entries of `casts` that are casts.
+  int64_t count = 0;
   /// New names of results, by their ops: set together at the end, since an op
   /// keeps the names of all its results in one list.
   llvm::MapVector<Operation *, SmallVector<std::pair<unsigned, StringRef>, 1>>
@@ -97,6 +109,8 @@ void CastInserter::collect(Operation *op, SchemaCache &schemas) {
     lowOperands.append(variable.yields.begin(), variable.yields.end());
     lowValues.append(variable.writes.begin(), variable.writes.end());
     stateType(op, variable, schema);
+    if (isQuantizer(op) || isDequantizer(op))
+      setScaleType(op);
   }
 }
 
@@ -104,9 +118,96 @@ Value CastInserter::getCast(Value value, Type elementType) {
   Value &cast = casts[{value, elementType}];
   if (cast)
     return cast;
+  Operation *source = value.getDefiningOp();
+  if (elementType == lowType && isDequantized(value) &&
+      !hasClass(source, OpClass::Deny)) {
+    Value again = dequantizeAgain(source);
+    return casts[{value, elementType}] = again;
+  }
   OpResult result = builder.create(value, elementType);
   takeOverName(value, result);
+  ++count;
   return cast = result;
+}
+
+//===----------------------------------------------------------------------===//
+// DequantizeLinear
+//===----------------------------------------------------------------------===//
+
+/// Replaces int32 constants of which only 16-bit values are wanted by these.
+void CastInserter::foldInt32(Operation *scope) {
+  SmallVector<Operation *> found;
+  scope->walk([&](Operation *op) {
+    if (isDequantizer(op) && readsInt32(op) &&
+        getAssignedType(op, 0) == lowType)
+      found.push_back(op);
+  });
+  for (Operation *op : found) {
+    Value constant = createDequantized(op, builder.getNames());
+    if (!constant)
+      continue;
+    op->getResult(0).replaceAllUsesWith(constant);
+    SmallVector<Value> operands(op->getOperands());
+    op->erase();
+    for (Value operand : operands)
+      if (Operation *source = operand.getDefiningOp();
+          source && isConstant(source) && source->use_empty())
+        source->erase();
+  }
+}
+
+/// The 16-bit form of a value that is dequantized in fp32, and perhaps moved:
+/// second nodes.
+Value CastInserter::dequantizeAgain(Operation *node) {
+  if (Value constant = createDequantized(node, builder.getNames()))
+    return getCast(constant, lowType);
+  Operation *again = copyInType(node, lowType, builder.getNames());
+  auto reason = StringAttr::get(again->getContext(),
+                                "a second node for its 16-bit users");
+  again->setAttr(mark::precision,
+                 PrecisionAttr::get(again->getContext(), lowType, reason));
+  if (!isDequantizer(again))
+    again->setOperand(0, getCast(again->getOperand(0), lowType));
+  else if (wantsLowScale(again))
+    again->setOperand(1, getCast(getQuantizationScale(again), lowType));
+  else
+    stateOutputType(again);
+  return again->getResult(0);
+}
+
+/// True if the scale of a 16-bit pair node is to be 16 bit, too. From opset 23
+/// on, that is a choice: it is if the type holds it, which is known for
+/// constants, or if it is dequantized in that type.
+bool CastInserter::wantsLowScale(Operation *op) {
+  if (sharesScaleType(op))
+    return true;
+  Value scale = getQuantizationScale(op);
+  if (scale && isDequantizer(scale.getDefiningOp()))
+    return getPrecisionType(scale.getDefiningOp()) == lowType;
+  Operation *constant = scale ? getFixedConstant(scale) : nullptr;
+  Type kept = constant ? getPrecisionType(constant) : Type();
+  return constant && isF32Tensor(scale.getType()) && !(kept && kept.isF32()) &&
+         scales.getObstacle(op).empty();
+}
+
+void CastInserter::stateOutputType(Operation *dequantizer) {
+  dequantizer->setAttr(
+      "output_dtype", Builder(dequantizer->getContext())
+                          .getI64IntegerAttr(int64_t(getElementKind(lowType))));
+}
+
+/// Gives the scale of a pair node, which is no part of its variable from opset
+/// 23 on, its type.
+void CastInserter::setScaleType(Operation *op) {
+  if (sharesScaleType(op))
+    return;
+  if (wantsLowScale(op)) {
+    lowOperands.push_back(&op->getOpOperand(1));
+    if (isDequantizer(op))
+      op->removeAttr("output_dtype");
+  } else if (isDequantizer(op)) {
+    stateOutputType(op);
+  }
 }
 
 /// A cast that becomes an output of a graph or a function takes over its name.
@@ -146,10 +247,14 @@ void CastInserter::renameSources() {
 
 void CastInserter::run() {
   for (Operation *scope : getScopes(module)) {
+    foldInt32(scope);
     SchemaCache schemas(scope);
     scope->walk<WalkOrder::PreOrder>(
         [&](Operation *op) { collect(op, schemas); });
   }
+  InterfaceTypes interface(module);
+  llvm::append_range(lowValues, interface.getInputsIn(lowType));
+  llvm::append_range(lowOperands, interface.getOutputsIn(lowType));
   for (Value value : lowValues)
     if (holdsF32(value.getType()))
       value.setType(withFloatElement(value.getType(), lowType));

@@ -180,10 +180,36 @@ def AnnotateSensitiveValues : AnnotatePass<"mp-annotate-sensitive-values"> {
     the model's multiply-adds, these products stay unmarked; they carry
     `mp.costly`, the reason, and `mp-check-inputs` warns of them.
 
+    Inputs of the main graph that the search reaches are in
+    `mp.sensitive_inputs`, with the reason.
+
     include/mp-opt/Precision/Analysis/SensitiveValues.h has the rules.
 
     Example: test/Precision/mp-annotate-sensitive-values.mlir
   }];
+}
+
+def AnnotateRuntime : PrecisionPass<"mp-annotate-runtime"> {
+  let summary = "Mark nodes that the runtime does not run in 16 bit";
+  let description = [{
+    `runtime` is NAME[:VERSION] of a table of lib/Schema/Runtimes. After: a node
+    whose 16-bit form has no kernel there, at the opset in force, has
+    `mp.no_kernel` with the reason; `mp-assign` keeps it fp32. A normalization
+    whose statistics must have the type of its data there has `mp.one_type`; all
+    of these operands are one type variable of the node then.
+
+    Left alone: control flow and custom ops. Run the pass after the opset is
+    raised: kernels belong to versions of an operator.
+
+    Example: test/Precision/mp-annotate-runtime.mlir
+  }];
+  let options = [
+    Option<"runtime", "runtime", "std::string", /*default=*/"\"\"",
+           "NAME[:VERSION]">,
+    Option<"precision", "precision", "std::string", /*default=*/"\"\"",
+           "16-bit type: bf16 or fp16; if empty, the module's type, or "
+           "bf16">,
+  ];
 }
 
 def AnnotateObservedRanges : PrecisionPass<"mp-annotate-observed-ranges"> {
@@ -234,6 +260,49 @@ def SetInputRanges : PrecisionPass<"mp-set-input-ranges"> {
   ];
 }
 
+def SetIOTypes : PrecisionPass<"mp-set-io-types"> {
+  let summary = "Decide the types of graph inputs and outputs";
+  let description = [{
+    Before: any module; `mp-set-policy` has run if a policy has rules, and the
+    analyses have marked what 16 bit would spoil. After: the module has
+    `mp.wanted_inputs` and `mp.wanted_outputs`, the element types that the
+    rules ask for and the graph does not have, or `none`. No type has changed.
+
+    A rule is a type (fp32, fp16, bf16) for all inputs and outputs that are
+    float tensors, or `PATTERN=TYPE`, a regular expression for whole names,
+    which beats a type for all. With a type for all, a warning names what stays
+    fp32: an input whose last digits decide results (`mp.sensitive_inputs`), and
+    values that are known to exceed fp16. A pattern is obeyed, with a warning of
+    the same. Left alone by a type for all: float64, integers, sequences, and
+    inputs with a default.
+
+    These are errors: a rule of another form, two rules of one rank that
+    contradict each other, a pattern that matches nothing or only values whose
+    type cannot change, a range of `mp.input_ranges` beyond the type, and rules
+    for a graph that trains.
+
+    Example: test/Precision/mp-set-io-types.mlir
+  }];
+  let options = [
+    ListOption<"io", "io", "std::string", "TYPE or PATTERN=TYPE">,
+  ];
+}
+
+def ConvertIO : PrecisionPass<"mp-convert-io"> {
+  let summary = "Cast what inputs and outputs still need";
+  let description = [{
+    Before: `mp-set-io-types`, and `mp-simplify-casts` if precision was decided:
+    inputs and outputs in the 16-bit type of the policy have it already. After:
+    all inputs and outputs have the types that `mp-set-io-types` wants, and the
+    names that they had. An input is cast once to the type that it had; a Cast
+    that reads it reads the new type instead. An output that was widened is cast
+    from the value before. It is an error if the opset has no such Cast. Without
+    a policy, no mark is left.
+
+    Example: test/Precision/mp-convert-io.mlir
+  }];
+}
+
 def SetPolicy : PrecisionPass<"mp-set-policy"> {
   let summary = "Load the policy and store it on the module";
   let description = [{
@@ -252,6 +321,28 @@ def SetPolicy : PrecisionPass<"mp-set-policy"> {
 
     Example: test/Precision/mp-set-policy.mlir
   }];
+}
+
+def FoldQuantizedCasts : PrecisionPass<"mp-fold-quantized-casts"> {
+  let summary = "Fold the model's casts next to quantized values";
+  let description = [{
+    Before: any module; `mp-classify` has run, if nodes are denied. After:
+    DequantizeLinear yields 16 bit if its users are Casts to that type, and QuantizeLinear reads 16 bit
+    if its data is a widening Cast; the Casts are gone. Exporters leave these
+    around pairs that are fp32 in a 16-bit model. The scale becomes a constant of
+    the type; a DequantizeLinear of an int32 constant becomes a constant.
+
+    Left alone: nodes whose schema does not admit the type (below opset 19),
+    those whose scale would be subnormal, zero or infinite, or is not a constant
+    (below opset 23), nodes that are denied, and, with
+    `keep-quantized-f32`, all.
+
+    Example: test/Precision/mp-fold-quantized-casts.mlir
+  }];
+  let options = [
+    Option<"keepQuantized", "keep-quantized-f32", "bool", /*default=*/"false",
+           "change nothing">,
+  ];
 }
 
 def Classify : PrecisionPass<"mp-classify"> {
@@ -304,7 +395,12 @@ def Assign : PrecisionPass<"mp-assign"> {
     the type that their users need.
 
     With both rules, a constant that would overflow or vanish keeps its users
-    fp32.
+    fp32. No cast falls between DequantizeLinear and its users, or between
+    QuantizeLinear and the node that yields its data: DequantizeLinear has the
+    type of its users, and QuantizeLinear that of the node before it. Both stay
+    fp32, and the product between them too, where the schema does not admit 16
+    bit, or where a scale would be subnormal, zero or infinite
+    (mp-assign-quantized.mlir).
 
     Remarks of category `mp-precision`: passed for a node that becomes 16 bit,
     missed for an allowed one that stays fp32, analysis for the others.
@@ -324,6 +420,18 @@ def Assign : PrecisionPass<"mp-assign"> {
     Option<"maxWeightCopy", "max-weight-copy", "int64_t", /*default=*/"4096",
            "bytes up to which a constant with 16-bit and fp32 users is stored "
            "in both types instead of cast">,
+    Option<"keepQuantized", "keep-quantized-f32", "bool", /*default=*/"false",
+           "keep QuantizeLinear, DequantizeLinear and the products between them "
+           "fp32, for runtimes with integer kernels for fp32 pairs only">,
+    Option<"ownScales", "own-scales", "bool", /*default=*/"false",
+           "the runtime computes with fp32 scales next to 16-bit floats, which "
+           "opset 23 admits; else pairs whose scale 16 bit does not hold stay "
+           "fp32">,
+    Option<"requantizedBiases", "requantized-biases", "bool",
+           /*default=*/"true",
+           "the runtime may quantize constant biases again, with the product of "
+           "both scales; in fp16, products for which it would be subnormal stay "
+           "fp32">,
     Option<"proveOptimum", "prove-optimum", "bool", /*default=*/"false",
            "fail unless no other assignment is better than the minimum cut, by "
            "trying all; for tests">,
@@ -370,7 +478,14 @@ def InsertCasts : PrecisionPass<"mp-insert-casts"> {
     Before: `mp-assign`. After: nodes assigned 16 bit take and yield it, all
     other uses see fp32 as before. A value is cast once per type, right after
     its definition, so that subgraphs capture the cast value. Graph inputs and
-    outputs keep types and names; casts carry `mp.inserted`.
+    outputs keep types and names, except for those to which `mp-set-io-types`
+    gives the 16-bit type, which keep their names; casts carry `mp.inserted`.
+
+    Results of DequantizeLinear are not cast: users of another type get a node
+    of their own. An int32 constant (a bias) that 16-bit nodes want dequantized
+    becomes a constant. From opset 23 on, a scale gets the type of the floats if
+    this type holds it, as opsets 19 to 22 demand and most runtimes expect; else
+    `output_dtype` says the type.
 
     Example: test/Precision/mp-insert-casts.mlir
   }];
@@ -383,7 +498,9 @@ def SimplifyCasts : PrecisionPass<"mp-simplify-casts"> {
     value only to narrow it back, and none narrows the result of data movement
     that could have moved the narrow value instead (because it grows its
     operand, or because its operand is cast already). A narrowing that is
-    widened again rounds, and stays. The model's own casts are left alone.
+    widened again rounds, and stays. A cast of the model to fp32 whose result is
+    only narrowed yields 16 bit itself, if it has not rounded or its operand has
+    integers or truth values; other casts of the model are left alone.
 
     Example: test/Precision/mp-simplify-casts.mlir
   }];
@@ -411,6 +528,26 @@ def ConvertWeights : PrecisionPass<"mp-convert-weights"> {
   let options = [
     Option<"maxWeightCopy", "max-weight-copy", "int64_t", /*default=*/"4096",
            "bytes up to which a constant is stored in both types">,
+  ];
+}
+
+def StoreWeights : PrecisionPass<"mp-store-weights"> {
+  let summary = "Store weights in 16 bit that fp32 nodes read";
+  let description = [{
+    Before: `mp-convert-weights`. After: an fp32 initializer of at least
+    `min-bytes` is 16 bit, with a cast to fp32 for its readers, if each of them
+    is fp32 only because of `mp.no_kernel`: nodes that the policy allows, and
+    look-ups in a table; movements of data in between do not matter.
+
+    Left alone: vectors, weights that overflow or lose digits in 16 bit, those
+    with a reader that the policy or an analysis keeps fp32, graph outputs, and
+    scopes whose Cast does not admit the type.
+
+    Example: test/Precision/mp-store-weights.mlir
+  }];
+  let options = [
+    Option<"minBytes", "min-bytes", "int64_t", /*default=*/"512",
+           "fp32 bytes from which a weight is worth a cast">,
   ];
 }
 
@@ -449,6 +586,28 @@ def VerifyPrecision : PrecisionPass<"mp-verify-precision"> {
   let options = [
     Option<"keepMarks", "keep-marks", "bool", /*default=*/"false",
            "leave the marks of the passes in the module">,
+  ];
+}
+
+def CheckRuntime : PrecisionPass<"mp-check-runtime"> {
+  let summary = "Check that a runtime runs every node as it is";
+  let description = [{
+    `runtime` is NAME[:VERSION] of a table of lib/Schema/Runtimes. After: no
+    change. An error names the first node for which neither the runtime nor its
+    fallback has a kernel for the types that the node has, one whose operands
+    must have one type and do not, or an opset that the runtime does not read;
+    notes name further ones. With `lenient` it is a warning.
+
+    Conversions that the runtime inserts itself count, and so do functions that
+    define an operator where the runtime inlines them.
+
+    Example: test/Precision/mp-check-runtime.mlir
+  }];
+  let options = [
+    Option<"runtime", "runtime", "std::string", /*default=*/"\"\"",
+           "NAME[:VERSION]">,
+    Option<"lenient", "lenient", "bool", /*default=*/"false",
+           "warn instead of failing">,
   ];
 }
 

@@ -43,6 +43,7 @@ public:
 private:
   void visit(Operation *cast);
   bool cancel(Operation *cast);
+  bool merge(Operation *cast);
   bool hoist(Operation *cast);
   bool canRunLow(Operation *movement);
   void erase(Operation *cast);
@@ -88,18 +89,58 @@ void CastSimplifier::erase(Operation *cast) {
   ++removed;
 }
 
+/// True for a cast whose result is an output of the graph, and has its name.
+static bool isOutput(Operation *cast) {
+  if (onnxir::getValueName(cast->getResult(0)).empty())
+    return false;
+  return llvm::any_of(cast->getUsers(), [](Operation *user) {
+    return isa<YieldOp>(user) && isa<GraphOp>(user->getParentOp());
+  });
+}
+
 /// Removes a narrowing cast of a widened value: it gives back the narrow value
-/// exactly.
+/// exactly. The model's own casts widen, too.
 bool CastSimplifier::cancel(Operation *cast) {
   Operation *source = cast->getOperand(0).getDefiningOp();
-  if (!isInsertedCast(source) ||
+  if (!source || !isStandardOp(source, "Cast") ||
+      source->getNumOperands() != 1 ||
       source->getOperand(0).getType() != cast->getResult(0).getType() ||
-      !is16BitTensor(cast->getResult(0).getType()))
+      !is16BitTensor(cast->getResult(0).getType()) || isOutput(cast))
     return false;
   cast->getResult(0).replaceAllUsesWith(source->getOperand(0));
   erase(cast);
   if (source->use_empty())
     erase(source);
+  return true;
+}
+
+/// Lets a cast of the model to fp32 whose result is only narrowed yield the
+/// 16-bit type itself, which rounds once. The result is the same if fp32 holds
+/// the operand. It holds integers up to 2^24: the result is the same in fp16,
+/// and the nearest number in bf16.
+bool CastSimplifier::merge(Operation *cast) {
+  Value value = cast->getOperand(0);
+  Operation *source = value.getDefiningOp();
+  if (!source || !isStandardOp(source, "Cast") || isInsertedCast(source) ||
+      source->getNumOperands() != 1 || !value.hasOneUse() ||
+      getTensorElementType(cast->getResult(0).getType()) != lowType)
+    return false;
+  Type before = getTensorElementType(source->getOperand(0).getType());
+  if (!before ||
+      !(isa<IntegerType>(before) ||
+        holdsAllNumbers(before, getTensorElementType(value.getType()))))
+    return false;
+  narrowings.erase(value);
+  source->setAttr("to", cast->getAttr("to"));
+  value.setType(withElementType(value.getType(), lowType));
+  MLIRContext *context = source->getContext();
+  if (getPrecision(source))
+    source->setAttr(
+        mark::precision,
+        PrecisionAttr::get(context, lowType,
+                           StringAttr::get(context, "a cast merged into it")));
+  cast->getResult(0).replaceAllUsesWith(value);
+  erase(cast);
   return true;
 }
 
@@ -128,6 +169,11 @@ bool CastSimplifier::hoist(Operation *cast) {
   bool grows = getSize(source) && getSize(source) < getSize(moved);
   if (!sourceCast && !grows)
     return false;
+  if (isOutput(cast)) {
+    std::string name = onnxir::getValueName(cast->getResult(0)).str();
+    setValueName(cast->getResult(0), onnxir::getValueName(moved).str());
+    setValueName(mlir::cast<OpResult>(moved), name);
+  }
   if (sourceCast) {
     movement->setOperand(0, sourceCast->getResult(0));
     cast->getResult(0).replaceAllUsesWith(moved);
@@ -161,7 +207,7 @@ bool CastSimplifier::hoist(Operation *cast) {
 void CastSimplifier::visit(Operation *cast) {
   if (cast->use_empty())
     return erase(cast);
-  if (!cancel(cast))
+  if (!cancel(cast) && !merge(cast))
     hoist(cast);
 }
 

@@ -8,8 +8,10 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Graph/Casts.h"
+#include "mp-opt/Precision/Analysis/QuantizedPairs.h"
 #include "mp-opt/Precision/Assignment/FloatTypeVariables.h"
 #include "mp-opt/Precision/Assignment/PrecisionRemarks.h"
+#include "mp-opt/Precision/Policy/InterfaceTypes.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -40,6 +42,7 @@ private:
   LogicalResult verifyOthers(Operation *op);
   LogicalResult verifyInPlace(Operation *node);
   LogicalResult verifyInterface(GraphOp graph);
+  void collectInterface(GraphOp graph);
   void summarize();
   void count(Operation *node, Type assigned);
 
@@ -64,6 +67,19 @@ void VerifyPrecision::count(Operation *node, Type assigned) {
     ++nodesF32;
   else
     ++nodesLow;
+}
+
+/// The interface takes and yields the types that the user wants.
+void VerifyPrecision::collectInterface(GraphOp graph) {
+  InterfaceTypes wanted(getOperation());
+  for (BlockArgument argument : graph.getBody().getArguments())
+    if (is16BitTensor(argument.getType()) &&
+        wanted.getInput(argument.getArgNumber()))
+      narrowed.insert(argument);
+  if (YieldOp yield = getYield(graph.getBody()))
+    for (OpOperand &output : yield->getOpOperands())
+      if (wanted.getOutput(output.getOperandNumber()))
+        takers.insert(&output);
 }
 
 /// Operands without a decision keep their types.
@@ -139,19 +155,24 @@ LogicalResult VerifyPrecision::verifyNode(Operation *node,
   return success();
 }
 
-/// Compares types with those of the array attribute `name`.
-static LogicalResult compareTypes(ModuleOp module, StringRef name,
-                                  TypeRange types, StringRef what) {
+/// Compares types with those of the array attribute `name`, or with the element
+/// types that mp-set-io-types wants instead.
+static LogicalResult
+compareTypes(ModuleOp module, StringRef name, TypeRange types, StringRef what,
+             llvm::function_ref<Type(unsigned)> getWanted) {
   auto expected = module->getAttrOfType<ArrayAttr>(name);
   if (!expected)
     return success();
   for (auto [index, type] : llvm::enumerate(types)) {
     auto before = index < expected.size() ? dyn_cast<TypeAttr>(expected[index])
                                           : TypeAttr();
-    if (!before || before.getValue() != type)
+    Type right = before ? before.getValue() : Type();
+    if (Type wanted = getWanted(index); wanted && right)
+      right = withElementType(right, wanted);
+    if (right != type)
       return module.emitError()
              << "graph " << what << " #" << index << " has type " << type
-             << ", expected " << (before ? before.getValue() : Type());
+             << ", expected " << right;
   }
   return success();
 }
@@ -159,16 +180,21 @@ static LogicalResult compareTypes(ModuleOp module, StringRef name,
 LogicalResult VerifyPrecision::verifyInterface(GraphOp graph) {
   YieldOp yield = getYield(graph.getBody());
   ModuleOp module = getOperation();
-  if (failed(compareTypes(module, mark::inputTypes,
-                          graph.getBody().front().getArgumentTypes(), "input")))
+  InterfaceTypes wanted(module);
+  if (failed(compareTypes(
+          module, mark::inputTypes, graph.getBody().front().getArgumentTypes(),
+          "input", [&](unsigned index) { return wanted.getInput(index); })))
     return failure();
   return compareTypes(module, mark::outputTypes,
                       yield ? TypeRange(yield->getOperandTypes()) : TypeRange(),
-                      "output");
+                      "output",
+                      [&](unsigned index) { return wanted.getOutput(index); });
 }
 
 LogicalResult VerifyPrecision::verifyScope(Operation *scope,
                                            const FunctionTable &functions) {
+  if (auto graph = dyn_cast<GraphOp>(scope))
+    collectInterface(graph);
   SchemaCache schemas(scope);
   WalkResult result = scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (!isNode(op))
@@ -183,6 +209,10 @@ LogicalResult VerifyPrecision::verifyScope(Operation *scope,
       takers.insert(variable.yields.begin(), variable.yields.end());
       narrowed.insert(variable.writes.begin(), variable.writes.end());
     }
+    // A scale may have a type of its own.
+    if (Type assigned = getAssignedType(op, 0);
+        assigned && !assigned.isF32() && (isQuantizer(op) || isDequantizer(op)))
+      takers.insert(&op->getOpOperand(1));
     if (isInsertedCast(op)) {
       takers.insert(&op->getOpOperand(0));
       if (is16BitTensor(op->getResult(0).getType()))

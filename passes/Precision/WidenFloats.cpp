@@ -269,7 +269,9 @@ LogicalResult Widener::visit(Operation *op) {
       visitConstant(op);
     return success();
   }
-  const OpSchema *schema = isa<CustomOp>(op) ? nullptr : getSchema(op);
+  // BitCast reads and makes the bits of the types that it had.
+  bool isFixed = isa<CustomOp>(op) || isStandardOp(op, "BitCast");
+  const OpSchema *schema = isFixed ? nullptr : getSchema(op);
   if (schema)
     patchAttributes(op);
   // A node with one result computes in the type of `stash_type`, if it has one.

@@ -527,6 +527,12 @@ def elementwise():
     yield Case("IsInf", 10, [x])
     yield Case("Range", 11, [ints(1)[0], ints(9)[0], ints(2)[0]])
     yield Case("Einsum", 12, [x, numbers(4, 2)], equation="ij,jk->ik")
+    yield Case("BitShift", 11, [ints(1, 2, 3).astype(np.uint8), np.uint8(2)],
+               direction="LEFT")  # fmt: skip
+    yield Case("Celu", 12, [x], alpha=2.0)
+    yield Case("Compress", 11, [x, np.array([1, 0, 1], bool)], axis=0)
+    yield Case("SpaceToDepth", 7, [numbers(1, 2, 4, 6)], blocksize=2)
+    yield Case("Unique", 11, [np.round(x)], ["y", "i", "j", "n"], axis=0)
     yield Case(
         "ReverseSequence", 10, [x, ints(1, 2, 3)], batch_axis=0, time_axis=1
     )

@@ -9,6 +9,7 @@ most one unit in the last place away.
 import collections
 import concurrent.futures
 import functools
+import os
 import pathlib
 
 import numpy as np
@@ -22,8 +23,9 @@ import onnx_models
 import node_cases
 from node_cases import DATA, all_cases, environment, has_subgraphs, is_valid
 from opset_cases import old_cases
-from support import MP_OPT, attempt
+from support import MP_OPT, ROOT, attempt, scratch_dir
 
+MP_RUN = os.environ.get("MP_RUN", ROOT / "build" / "bin" / "mp-run")
 # The newest opset that onnxruntime 1.31 loads.
 NEWEST = 26
 BATCH = 200
@@ -251,6 +253,55 @@ def test_every_step_that_rewrites_has_cases():
 def test_old_opsets(opset):
     problems = all_problems(old_batches(), opset)
     assert not problems, f"{len(problems)}:\n" + "\n".join(problems)
+
+
+# The opsets that onnxruntime does not load -------------------------------------
+
+
+def operators_after(opset):
+    """Those with a newer version, among those that earlier opsets have."""
+    versions = collections.defaultdict(set)
+    for schema in onnx.defs.get_all_schemas_with_history():
+        if schema.domain == "":
+            versions[schema.name].add(schema.since_version)
+    return {
+        name for name, known in versions.items()
+        if max(known) > opset and min(known) <= opset
+    }  # fmt: skip
+
+
+def run_compiled(model, feeds):
+    folder = scratch_dir("raised")
+    onnx.save(model, folder / "model.onnx")
+    np.savez(folder / "data.npz", **feeds)
+    attempt(
+        "run", folder / "model.onnx", folder / "data.npz", "-o",
+        folder / "results.npz", program=MP_RUN, code=0,
+    )  # fmt: skip
+    results = np.load(folder / "results.npz")
+    return [results[output.name] for output in model.graph.output]
+
+
+@pytest.mark.parametrize("opset", [27, 28])
+def test_newer_opsets(opset):
+    """mp-run computes what onnxruntime has computed at the old opset."""
+    changed = operators_after(NEWEST)
+    # Optional values are no inputs of a single node.
+    tested = {case.op for case in runnable()[run_ort]}
+    left_out = {"Optional", "OptionalGetElement", "OptionalHasElement"}
+    assert changed - tested == left_out
+    for batch in old_batches():
+        cases = [case for case in batch.cases if case.op in changed]
+        if not cases or batch.run is not run_ort:
+            continue
+        model, feeds = merged(cases)
+        after = raised(model, opset)
+        assert opset_of(after) == opset
+        onnx.checker.check_model(after, full_check=True)
+        expected, actual = run_ort(model, feeds), run_compiled(after, feeds)
+        for output, old, new in zip(model.graph.output, expected, actual):
+            problem = differs(old, new, ulps=8)
+            assert not problem, f"{output.name}: {problem}"
 
 
 # ONNX's own tests -------------------------------------------------------------

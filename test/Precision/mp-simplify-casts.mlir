@@ -1,15 +1,13 @@
 // RUN: mp-opt %s --split-input-file --mp-simplify-casts | FileCheck %s
 
 // Narrowing what was widened gives the value back; widening what was narrowed
-// has rounded it, and stays. The model's own casts stay as well.
+// has rounded it, and stays. The model's own casts widen, too.
 // CHECK-LABEL: @cancel
-// CHECK-SAME: mp.casts_removed = 2
+// CHECK-SAME: mp.casts_removed = 4
 // CHECK: ^bb0(%[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4xbf16>):
 // CHECK-NEXT: %[[LOW:.*]] = "onnx.Cast"(%[[X]]){{.*}}to = 16
 // CHECK-NEXT: %[[ROUNDED:.*]] = "onnx.Cast"(%[[LOW]]){{.*}}to = 1
-// CHECK-NEXT: %[[USERS:.*]] = "onnx.Cast"(%[[Y]]) {to = 1
-// CHECK-NEXT: %[[BACK:.*]] = "onnx.Cast"(%[[USERS]]){{.*}}to = 16
-// CHECK-NEXT: onnx.yield %[[ROUNDED]], %[[Y]], %[[BACK]]
+// CHECK-NEXT: onnx.yield %[[ROUNDED]], %[[Y]], %[[Y]]
 module @cancel attributes {mp.policy = #mp.policy<bf16>, onnx.opset_import = [["", 17]]} {
   onnx.graph {
   ^bb0(%x: tensor<4xf32>, %y: tensor<4xbf16>):
@@ -20,6 +18,38 @@ module @cancel attributes {mp.policy = #mp.policy<bf16>, onnx.opset_import = [["
     %4 = "onnx.Cast"(%y) {to = 1 : i64} : (tensor<4xbf16>) -> tensor<4xf32>
     %5 = "onnx.Cast"(%4) {mp.inserted, to = 16 : i64} : (tensor<4xf32>) -> tensor<4xbf16>
     onnx.yield %1, %3, %5 : tensor<4xf32>, tensor<4xbf16>, tensor<4xbf16>
+  }
+}
+
+// -----
+
+// A cast from integers, truth values or another 16-bit type yields 16 bit
+// itself if only that is wanted; with another user, and from float64, it stays.
+// CHECK-LABEL: @merge
+// CHECK-SAME: mp.casts_removed = 3
+// CHECK: ^bb0(%[[B:.*]]: tensor<4xi1>, %[[N:.*]]: tensor<4xi64>, %[[D:.*]]: tensor<4xf64>, %[[H:.*]]: tensor<4xf16>):
+// CHECK-NEXT: %[[MASK:.*]] = "onnx.Cast"(%[[B]]) {mp.precision = #mp.precision<bf16, reason = "a cast merged into it">, onnx.node_name = "mask", onnx.results = ["m"], to = 16 : i64} : (tensor<4xi1>) -> tensor<4xbf16>
+// CHECK-NEXT: %[[COUNT:.*]] = "onnx.Cast"(%[[N]]) {to = 16 : i64} : (tensor<4xi64>) -> tensor<4xbf16>
+// CHECK-NEXT: %[[BOTH:.*]] = "onnx.Cast"(%[[N]]) {to = 1 : i64} : (tensor<4xi64>) -> tensor<4xf32>
+// CHECK-NEXT: %[[LOW:.*]] = "onnx.Cast"(%[[BOTH]])
+// CHECK-NEXT: %[[WIDE:.*]] = "onnx.Cast"(%[[D]])
+// CHECK-NEXT: %[[TWICE:.*]] = "onnx.Cast"(%[[WIDE]])
+// CHECK-NEXT: %[[OTHER:.*]] = "onnx.Cast"(%[[H]]) {to = 16 : i64} : (tensor<4xf16>) -> tensor<4xbf16>
+// CHECK-NEXT: onnx.yield %[[MASK]], %[[COUNT]], %[[BOTH]], %[[LOW]], %[[TWICE]], %[[OTHER]]
+module @merge attributes {mp.policy = #mp.policy<bf16>, onnx.opset_import = [["", 17]]} {
+  onnx.graph {
+  ^bb0(%b: tensor<4xi1>, %n: tensor<4xi64>, %d: tensor<4xf64>, %h: tensor<4xf16>):
+    %0 = "onnx.Cast"(%b) {mp.precision = #mp.precision<f32, reason = "tied">, onnx.node_name = "mask", onnx.results = ["m"], to = 1 : i64} : (tensor<4xi1>) -> tensor<4xf32>
+    %1 = "onnx.Cast"(%0) {mp.inserted, to = 16 : i64} : (tensor<4xf32>) -> tensor<4xbf16>
+    %2 = "onnx.Cast"(%n) {to = 1 : i64} : (tensor<4xi64>) -> tensor<4xf32>
+    %3 = "onnx.Cast"(%2) {mp.inserted, to = 16 : i64} : (tensor<4xf32>) -> tensor<4xbf16>
+    %4 = "onnx.Cast"(%n) {to = 1 : i64} : (tensor<4xi64>) -> tensor<4xf32>
+    %5 = "onnx.Cast"(%4) {mp.inserted, to = 16 : i64} : (tensor<4xf32>) -> tensor<4xbf16>
+    %6 = "onnx.Cast"(%d) {to = 1 : i64} : (tensor<4xf64>) -> tensor<4xf32>
+    %7 = "onnx.Cast"(%6) {mp.inserted, to = 16 : i64} : (tensor<4xf32>) -> tensor<4xbf16>
+    %8 = "onnx.Cast"(%h) {to = 1 : i64} : (tensor<4xf16>) -> tensor<4xf32>
+    %9 = "onnx.Cast"(%8) {mp.inserted, to = 16 : i64} : (tensor<4xf32>) -> tensor<4xbf16>
+    onnx.yield %1, %3, %4, %5, %7, %9 : tensor<4xbf16>, tensor<4xbf16>, tensor<4xf32>, tensor<4xbf16>, tensor<4xbf16>, tensor<4xbf16>
   }
 }
 

@@ -71,3 +71,20 @@ module @nested attributes {onnx.opset_import = [["", 17]]} {
     onnx.yield %s : !onnx.seq<tensor<2xf16>>
   }
 }
+
+// -----
+
+// BitCast reads the bits of the type that its operand had.
+// CHECK-LABEL: @bits
+// CHECK: %[[F:.*]] = "onnx.Cast"(%{{.*}}to = 1 : i64} : (tensor<2xf64>) -> tensor<2xf32>
+// CHECK: %[[I:.*]] = "onnx.BitCast"(%[[F]]) {{.*}}to = 6 : i64} : (tensor<2xf32>) -> tensor<2xi32>
+// CHECK: %[[B:.*]] = "onnx.BitCast"(%[[I]]) {{.*}}to = 1 : i64} : (tensor<2xi32>) -> tensor<2xf32>
+// CHECK: "onnx.Cast"(%[[B]]) {{.*}}to = 11 : i64} : (tensor<2xf32>) -> tensor<2xf64>
+module @bits attributes {onnx.opset_import = [["", 26]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<2xf32>):
+    %i = "onnx.BitCast"(%x) {onnx.results = ["i"], to = 6 : i64} : (tensor<2xf32>) -> tensor<2xi32>
+    %y = "onnx.BitCast"(%i) {onnx.results = ["y"], to = 1 : i64} : (tensor<2xi32>) -> tensor<2xf32>
+    onnx.yield %y : tensor<2xf32> {onnx.inputs = [{name = "x"}], onnx.outputs = [{name = "y"}]}
+  }
+}

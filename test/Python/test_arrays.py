@@ -42,10 +42,10 @@ def test_types_go_through(kind):
         with pytest.warns(mp_opt.ModelWarning, match=f"{other} becomes"):
             y = program(numpy.ones((3, 2), other))
         assert y.dtype == x.dtype and (y == 1).all()
-    # No value may change, but for those that float32 rounds.
+    # No value may change, but for floats that are rounded.
     for wrong in (numpy.pi * 1e60, 0.3, -1.3):
         array = numpy.full((3, 2), wrong)
-        fits = kind == "double" or (kind == "float" and wrong < 1e60)
+        fits = kind == "double" or ("float" in kind and wrong < 1e60)
         if not fits:
             with pytest.raises(mp_opt.Error, match="in row 0, column 0, which"):
                 program(array)
@@ -250,6 +250,35 @@ def test_excess_precision():
     assert mp_opt.compile(model)(x, w).tolist() == [[1]]
     program = mp_opt.compile(model, excess_precision=True)
     assert program(x, w).tolist() == [[1 + 2**-10]]
+
+
+@pytest.mark.parametrize("kind", ["fp16", "bf16"])
+def test_fp32_arrays_for_16_bit_inputs(kind):
+    """They are rounded, with one warning; outputs come as they are."""
+    model = parse(
+        '<ir_version: 10, opset_import: ["": 21]>\n'
+        "g (float[2,2] x, float[2,2] past) => (float[2,2] y, float[4,2] present) {"
+        " y = MatMul(x, x) present = Concat<axis = 0>(past, y) }"
+    )
+    made = mp_opt.convert(model, kind, io={"past|present": kind})
+    program = mp_opt.compile(made)
+    assert [v.dtype for v in program.inputs] == [
+        "float32", "float16" if kind == "fp16" else "bfloat16"
+    ]  # fmt: skip
+    dtype = numpy.float16 if kind == "fp16" else ml_dtypes.bfloat16
+    x = numpy.array([[1 + 2**-12, 3], [1 / 3, -2]], "float32")
+    with pytest.warns(UserWarning, match="'past': float32 becomes"):
+        y, present = program(x, x)
+    assert y.dtype == numpy.float32 and present.dtype == dtype
+    assert numpy.array_equal(present[:2], x.astype(dtype))
+    # The outputs of one step go into the next one as they are.
+    again = program(x, present[2:])[1]
+    assert numpy.array_equal(again[:2], present[2:])
+    big = numpy.full((2, 2), 3.4e38, "float32")
+    with pytest.raises(mp_opt.Error, match="'past'.*beyond the range of"):
+        program(x, big)
+    with pytest.raises(mp_opt.Error, match="'past'.*is not a number of"):
+        program(x, numpy.full((2, 2), 4097, "int64"))
 
 
 def test_precision_and_sizes():

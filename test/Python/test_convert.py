@@ -38,6 +38,9 @@ def run_mp_opt(path, output, *flags):
     ({"raise_opset": False, "opset_limit": 20},
      ["--mixed-bf16", "--raise-opset=false", "--opset-limit=20"]),
     ({"precision": "fp16", "emulate": True}, ["--mixed-fp16", "--emulate"]),
+    ({"precision": "fp16", "io": {"x|y.*": "fp16"}},
+     ["--mixed-fp16", "--io=x|y.*=fp16"]),
+    ({"precision": "fp32", "io": ["bf16", "x=fp32"]}, ["--io=bf16,x=fp32"]),
 ])  # fmt: skip
 def test_bytes_are_those_of_mp_opt(path, tmp_path, arguments, flags):
     expected = run_mp_opt(path, tmp_path / "cli.onnx", *flags)

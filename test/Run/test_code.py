@@ -329,7 +329,7 @@ def test_aarch64(tmp_path, small):
     runtime = build_runtime(tmp_path, compiler)
     emit(
         small, tmp_path / "libsmall.so", "--target=aarch64-linux-gnu",
-        f"--runtime={runtime}",
+        f"--runtime-library={runtime}",
     )
     (tmp_path / "main.c").write_text(MAIN)
     subprocess.run(
@@ -422,8 +422,19 @@ def test_errors(tmp_path, small):
     lib = ("--emit=lib", "-o", out)
     assert "'no-such-cc'" in bad(BAD_INPUT, *lib, "--cc=no-such-cc")
     assert "'false' failed" in bad(BAD_INPUT, *lib, "--cc=false")
-    assert "--runtime=FILE" in bad(
+    assert "--runtime-library=FILE" in bad(
         BAD_INPUT, *lib, "--target=aarch64-linux-gnu", "--cc=true"
+    )
+    # The former name of the flag takes files that exist.
+    cross = (*lib, "--target=aarch64-linux-gnu", "--cc=false")
+    archive = tmp_path / "libMPOptRuntime.a"
+    archive.write_bytes(b"")
+    assert "'false' failed" in bad(BAD_INPUT, *cross, f"--runtime={archive}")
+    assert "--runtime-library is the flag" in bad(
+        USAGE, *cross, f"--runtime={tmp_path / 'no-such.a'}"
+    )
+    assert "former name" in bad(
+        USAGE, *cross, f"--runtime={archive}", f"--runtime-library={archive}"
     )
     # A file that mp-opt has not written is kept.
     (tmp_path / "small.h").write_text("mine\n")

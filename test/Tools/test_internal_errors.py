@@ -183,7 +183,7 @@ def test_pass(scene, place, kind):
 def test_last_pass_is_named(scene):
     done = scene.run(scene.model, "--mixed-fp16", "--debug-crash-in=mp-assign")
     first = check_message(done, "segmentation fault", " in pass 'mp-assign'")
-    assert first.endswith("(the last one that ended: 'mp-classify')")
+    assert first.endswith("(the last one that ended: 'onnx-remove-casts')")
 
 
 def test_reproducer_is_what_the_pass_met(scene):

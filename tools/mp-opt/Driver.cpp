@@ -11,6 +11,7 @@
 #include "MessagePrinter.h"
 
 #include "mp-opt/Options/InputFlags.h"
+#include "mp-opt/Schema/RuntimeTable.h"
 #include "mp-opt/Support/ShownText.h"
 
 #include "mlir/IR/Verifier.h"
@@ -198,6 +199,18 @@ int Driver::compareNumbers(ModuleOp result, TimingScope &timing) {
   return !*verdict || (*verdict)->isVerified ? exitOk : exitOutside;
 }
 
+/// Prints the table of a runtime as comments of the policy.
+static void printRuntime(StringRef request, raw_ostream &os) {
+  StringRef text = RuntimeTable::getText(request.split(':').first);
+  if (text.empty())
+    return;
+  os << "\n# The table of --runtime=" << request << ":\n";
+  SmallVector<StringRef> lines;
+  text.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (StringRef line : lines)
+    os << "# " << line.ltrim("# ") << "\n";
+}
+
 /// Checks and prints the policy, without a model.
 int Driver::printConfig() {
   if (llvm::Error failed = addSchemas(options.schemas, registry))
@@ -207,7 +220,10 @@ int Driver::printConfig() {
                   [](DiagnosticSeverity severity, const Twine &text) {
                     printMessage("mp-opt", severity, text);
                   });
-  return failed ? reportError("mp-opt", std::move(failed)) : exitOk;
+  if (failed)
+    return reportError("mp-opt", std::move(failed));
+  printRuntime(options.conversion.runtime, llvm::outs());
+  return exitOk;
 }
 
 /// A user who sees the text of a model on the terminal may not know how to

@@ -29,7 +29,7 @@ bool isInteger(ElementKind kind);
 //
 // Real numbers and booleans become those of another kind where no value
 // changes. Float takes all of them, rounded, but for finite numbers that would
-// become infinite.
+// become infinite; so do float16 and bfloat16 of floats.
 
 /// True if there are rules for converting elements of `from` to `to`;
 /// findRefused checks the elements.

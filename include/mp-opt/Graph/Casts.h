@@ -49,6 +49,18 @@ private:
 /// The element type of a Cast's `to`; null if it is not an element type.
 mlir::Type getCastType(mlir::Operation *cast);
 
+/// True for fp16, bf16, fp32 and float64.
+bool isIEEEFloat(mlir::Type type);
+/// False for truth values, which are i1.
+bool isSignedNumber(mlir::IntegerType type);
+/// True if both are integers, truth values or such floats, and `to` has every
+/// number of `from`.
+bool holdsAllNumbers(mlir::Type from, mlir::Type to);
+
+/// True if Cast converts to `kind` at the opset of `scope`, a graph or a
+/// function.
+bool admitsCast(mlir::Operation *scope, ElementKind kind);
+
 /// True for a Cast that a pass has inserted.
 bool isInsertedCast(mlir::Operation *op);
 

@@ -38,6 +38,7 @@ public:
 private:
   void addFiles();
   void addExplanations();
+  llvm::Error completeRuntime();
   llvm::Error completeConversion();
   llvm::Error completeOutput();
   llvm::Error completeReports();

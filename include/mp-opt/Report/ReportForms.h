@@ -8,6 +8,7 @@
 #ifndef MPOPT_REPORT_REPORTFORMS_H
 #define MPOPT_REPORT_REPORTFORMS_H
 
+#include "mp-opt/Report/GraphPorts.h"
 #include "mp-opt/Report/PrecisionReport.h"
 #include "mp-opt/Training/ParameterTable.h"
 
@@ -21,6 +22,7 @@ namespace mp {
 struct RunInfo {
   std::string version, input, output;
   ModelSize before;
+  GraphPorts ports;
   std::vector<std::string> warnings;
   /// The decisions of --train; empty without it.
   std::vector<ParameterRecord> parameters;

@@ -27,10 +27,15 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace llvm::json {
+class Value;
+} // namespace llvm::json
 
 namespace mp {
 
@@ -200,6 +205,8 @@ private:
   llvm::StringRef packed;
 };
 
+class RuntimeTable;
+
 /// The set of known operators.
 class SchemaRegistry {
 public:
@@ -214,8 +221,10 @@ public:
   createFromSources(llvm::StringRef json, llvm::StringRef file);
   std::string pack() const;
 
-  /// Adds the operators of a JSON text in the form of com.microsoft.json.
-  /// Fails, naming `file` and the place, on anything malformed.
+  /// Adds the operators of a JSON text in the form of com.microsoft.json, and
+  /// the rows of runtimes under its key "runtimes": an object of lists of
+  /// `kernel` lines (RuntimeTable.h) by the names of runtimes. Fails, naming
+  /// `file` and the place, on anything malformed.
   llvm::Error addJSON(llvm::StringRef text, llvm::StringRef file);
 
   /// Null if the domain or the op is unknown. "" and "ai.onnx" are one domain.
@@ -227,14 +236,20 @@ public:
   /// The newest opset of a standard domain; 0 for others.
   int getNewestOpset(llvm::StringRef domain) const;
 
+  /// Rows that files have added to the table of a runtime; null if there are
+  /// none.
+  const RuntimeTable *getRuntimeRows(llvm::StringRef runtime) const;
+
 private:
   SchemaRegistry() = default;
   void addONNX();
+  llvm::Error addRuntimes(const llvm::json::Value &value, llvm::StringRef file);
   /// `packed` must live as long as the registry.
   void addPacked(llvm::StringRef packed);
   OpFamily &getOrCreate(llvm::StringRef domain, llvm::StringRef name);
   void finish();
 
+  std::map<std::string, std::shared_ptr<RuntimeTable>, std::less<>> runtimes;
   llvm::StringMap<std::unique_ptr<OpFamily>> families;
   std::vector<const OpFamily *> order;
   llvm::StringMap<int> newest;

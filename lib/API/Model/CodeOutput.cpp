@@ -264,8 +264,8 @@ llvm::Error CodeWriter::link() {
         "', which links, was not found: name one with --cc, or --emit=obj");
   if (options.runtime.empty() && !options.target.triple.empty())
     return llvm::createStringError(
-        "--emit=lib: --target needs --runtime=FILE, the run-time library "
-        "(lib/Runtime/CPU) built for it");
+        "--emit=lib: --target needs --runtime-library=FILE, the run-time "
+        "library (lib/Runtime/CPU) built for it");
   Workplace place;
   if (llvm::Error failed = place.open())
     return failed;

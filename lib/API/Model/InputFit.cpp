@@ -11,6 +11,7 @@
 #include "mp-opt/Data/Convert.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Regex.h"
 
 using namespace llvm;
 
@@ -238,6 +239,15 @@ Error checkElements(const ModelValue &input, const Tensor &tensor) {
   if (!place)
     return Error::success();
   StringRef type = getArrayTypeName(input.kind);
+  bool isNarrow =
+      input.kind == ElementKind::Float16 || input.kind == ElementKind::BFloat16;
+  std::string advice =
+      isNarrow && isFloat(tensor.getKind())
+          ? ", which is beyond the range of " + type.str() +
+                ": scale the data, or keep this input fp32 (mp-opt --io='" +
+                Regex::escape(input.name) + "=fp32')"
+          : ", which is not a number of " + type.str() + ": " + callOf(input) +
+                " rounds or cuts it";
   return createStringError(
       "input '" + input.name + "': expected " + input.describe() + ", found " +
       describeArray(tensor.getKind(), tensor.getSizes()) + " with " +
@@ -245,8 +255,7 @@ Error checkElements(const ModelValue &input, const Tensor &tensor) {
       (tensor.getSizes().empty()
            ? std::string()
            : " in " + describePlace(tensor.getSizes(), *place, false)) +
-      ", which is not a number of " + type + ": " + callOf(input) +
-      " rounds or cuts it");
+      advice);
 }
 
 std::string describeConversion(const ModelValue &input, ElementKind kind) {
@@ -269,6 +278,16 @@ Expected<Tensor> fitInput(const ModelValue &input, const Tensor &tensor,
   if (note)
     note(describeConversion(input, tensor.getKind()));
   return room;
+}
+
+Expected<Tensor> fitFloats(const ModelValue &input, const Tensor &tensor) {
+  if (isFloat(tensor.getKind()) && isFloat(input.kind))
+    if (Error failed = checkElements(input, tensor))
+      return std::move(failed);
+  Expected<Tensor> fitting = convertFloats(tensor, input.kind);
+  if (!fitting)
+    return prefixError("input '" + input.name + "'", fitting.takeError());
+  return fitting;
 }
 
 } // namespace mp

@@ -28,15 +28,16 @@ using namespace mlir;
 namespace mp {
 
 namespace {
-class StrictWatch : public PassInstrumentation {
+class RefusalWatch : public PassInstrumentation {
 public:
-  explicit StrictWatch(bool &isRefused) : isRefused(isRefused) {}
+  explicit RefusalWatch(bool &isRefused) : isRefused(isRefused) {}
   void runAfterPassFailed(Pass *pass, Operation *) override {
-    isRefused |= pass->getTypeID() == check;
+    isRefused |= llvm::is_contained(checks, pass->getTypeID());
   }
 
 private:
-  TypeID check = createCheckStrict()->getTypeID();
+  std::array<TypeID, 2> checks = {createCheckStrict()->getTypeID(),
+                                  createCheckRuntime()->getTypeID()};
   bool &isRefused;
 };
 } // namespace
@@ -182,10 +183,14 @@ static void buildConversion(OpPassManager &pm, const ConversionOptions &options,
   else if (options.training)
     pm.addPass(createInjectLossScaling(
         {(lossScale == "auto" ? "none" : lossScale).str()}));
+  if (!options.mixed && !options.io.empty())
+    buildIOPipeline(pm, options.io, options.raiseOpset);
   if (options.training)
     buildTrainingExport(pm, distribute && !options.mixed);
   if (options.emulate)
     buildEmulationPipeline(pm);
+  if (!options.runtime.empty())
+    pm.addPass(createCheckRuntime({options.runtime, options.isRuntimeLenient}));
 }
 
 LogicalResult addConversion(PassManager &pm, const ConversionOptions &options,
@@ -194,7 +199,7 @@ LogicalResult addConversion(PassManager &pm, const ConversionOptions &options,
                             llvm::function_ref<LogicalResult()> addOthers) {
   addDimensionCheck(pm, options.mixed ? ArrayRef(options.mixed->dims) : dims);
   buildConversion(pm, options, reports);
-  pm.addInstrumentation(std::make_unique<StrictWatch>(isRefused));
+  pm.addInstrumentation(std::make_unique<RefusalWatch>(isRefused));
   if (addOthers && failed(addOthers()))
     return failure();
   // The precision passes may be among the others.

@@ -73,6 +73,7 @@ llvm::Error Reports::make(ModuleOp module) {
   if (!module->hasAttr(mark::summary))
     return llvm::Error::success();
   PrecisionReport report = PrecisionReport::collect(module, dims, needsNodes());
+  run.ports = GraphPorts::read(module);
   llvm::raw_string_ostream explain(explanation);
   for (const std::string &name : options.explain) {
     if (!explanation.empty())

@@ -8,6 +8,7 @@
 #include "mp-opt/API/Run/ReferenceComparison.h"
 
 #include "ReferenceBounds.h"
+#include "mp-opt/API/Model/InputFit.h"
 #include "mp-opt/API/Model/TensorText.h"
 #include "mp-opt/Data/Convert.h"
 #include "mp-opt/Execution/CompileProgress.h"
@@ -102,10 +103,8 @@ static Expected<DataSet> convertData(const DataSet &data,
     for (const ModelValue &input : takes) {
       if (input.name != name)
         continue;
-      Expected<Tensor> fitting = convertFloats(tensor, input.kind);
-      if (!fitting)
-        return prefixError("input '" + name + "'", fitting.takeError());
-      tensor = std::move(*fitting);
+      if (Error failed = fitFloats(input, tensor).moveInto(tensor))
+        return std::move(failed);
     }
   return converted;
 }

@@ -167,6 +167,38 @@ static LogicalResult cumSumRule(NodeAdjoint &op) {
   return success();
 }
 
+/// Like `name` of the node's own axis and direction, `isReverse` as given.
+static Value accumulate(NodeAdjoint &op, StringRef name, Value value,
+                        bool isReverse, bool isExclusive) {
+  return op.b.create(name, {value, op.in(1)},
+                     {op.b.attr("reverse", int64_t(isReverse)),
+                      op.b.attr("exclusive", int64_t(isExclusive))});
+}
+
+/// An element is a factor of all products from its own on. Before the first
+/// zero, the derivative of a product is the product divided by the element. The
+/// derivative by the first zero is the product without it, and later elements
+/// only have derivatives of zero. No division is by zero.
+static LogicalResult cumProdRule(NodeAdjoint &op) {
+  NodeBuilder &b = op.b;
+  bool isReverse = op.getFlag("reverse"), isExclusive = op.getFlag("exclusive");
+  Value x = op.in(0), one = b.scalarLike(1, x), zero = b.scalarLike(0, x);
+  Value isZero = isEqualTo(op, x, 0);
+  Value zeros =
+      accumulate(op, "CumSum", b.castLike(isZero, x), isReverse, false);
+  Value isFirst = b.create("And", {isZero, isEqualTo(op, zeros, 1)});
+  Value without = accumulate(op, "CumProd", b.where(isFirst, one, x), isReverse,
+                             isExclusive);
+  auto sumOfLater = [&](Value products) {
+    return accumulate(op, "CumSum", b.mul(op.grad(), products), !isReverse,
+                      isExclusive);
+  };
+  Value before = b.div(sumOfLater(op.out()), b.where(isZero, one, x));
+  Value rest = b.where(isFirst, sumOfLater(without), zero);
+  op.set(0, b.where(isEqualTo(op, zeros, 0), before, rest));
+  return success();
+}
+
 static LogicalResult topKRule(NodeAdjoint &op) {
   Value indices = op.out(1);
   if (!hasResult(op.getNode(), 1))
@@ -201,13 +233,21 @@ static LogicalResult logSoftmaxRule(NodeAdjoint &op) {
 }
 
 static constexpr GradientRule reductionGradients[] = {
-    {"CumSum", cumSumRule},       {"LogSoftmax", logSoftmaxRule},
-    {"ReduceL1", l1Rule},         {"ReduceL2", l2Rule},
-    {"ReduceLogSum", logSumRule}, {"ReduceLogSumExp", logSumExpRule},
-    {"ReduceMax", extremumRule},  {"ReduceMean", meanRule},
-    {"ReduceMin", extremumRule},  {"ReduceProd", prodRule},
-    {"ReduceSum", sumRule},       {"ReduceSumSquare", sumSquareRule},
-    {"Softmax", softmaxRule},     {"TopK", topKRule}};
+    {"CumProd", cumProdRule},
+    {"CumSum", cumSumRule},
+    {"LogSoftmax", logSoftmaxRule},
+    {"ReduceL1", l1Rule},
+    {"ReduceL2", l2Rule},
+    {"ReduceLogSum", logSumRule},
+    {"ReduceLogSumExp", logSumExpRule},
+    {"ReduceMax", extremumRule},
+    {"ReduceMean", meanRule},
+    {"ReduceMin", extremumRule},
+    {"ReduceProd", prodRule},
+    {"ReduceSum", sumRule},
+    {"ReduceSumSquare", sumSquareRule},
+    {"Softmax", softmaxRule},
+    {"TopK", topKRule}};
 
 ArrayRef<GradientRule> getReductionGradients() { return reductionGradients; }
 

@@ -104,6 +104,17 @@ std::optional<SmallVector<int64_t>> getConstantInts(Value value) {
                              [](const APInt &n) { return n.getSExtValue(); });
 }
 
+bool isZeroConstant(Value value) {
+  Attribute held = getConstantValue(value);
+  ArrayRef<char> bytes;
+  if (auto elements = dyn_cast_or_null<DenseElementsAttr>(held))
+    bytes = elements.getRawData();
+  else if (auto stored = dyn_cast_or_null<DenseResourceElementsAttr>(held))
+    if (AsmResourceBlob *blob = stored.getRawHandle().getBlob())
+      bytes = blob->getData();
+  return !bytes.empty() && llvm::all_of(bytes, [](char c) { return c == 0; });
+}
+
 std::optional<double> getConstantFloat(Value value) {
   if (Operation *op = value.getDefiningOp(); op && isStandardOp(op, "Constant"))
     if (auto number = op->getAttrOfType<FloatAttr>("value_float"))

@@ -7,6 +7,8 @@
 
 #include "mp-opt/Precision/Analysis/FloatSignature.h"
 
+#include "mp-opt/Dialect/MP/AttributeNames.h"
+
 using namespace mlir;
 using namespace mp::onnxir;
 
@@ -37,7 +39,7 @@ const SchemaCache::Entry &SchemaCache::lookup(Operation *node) {
 //===----------------------------------------------------------------------===//
 
 FloatSignature::FloatSignature(Operation *node, const OpSchema *schema)
-    : schema(schema) {
+    : schema(schema), isOneType(node->hasAttr(mark::oneType)) {
   if (!schema)
     return;
   const OperatorTraits &traits =
@@ -47,27 +49,61 @@ FloatSignature::FloatSignature(Operation *node, const OpSchema *schema)
     collect(node, traits);
 }
 
-/// Attention's values have another type variable than its queries and keys.
-static const FormalParameter *getCompanion(const OpSchema &schema) {
-  return schema.domain.empty() && schema.name == "Attention"
-             ? schema.getInput(2)
-             : nullptr;
+/// Attention's values have another type variable than its queries and keys, and
+/// so have the caches of com.microsoft's GroupQueryAttention, unless they are
+/// quantized.
+static const FormalParameter *getCompanion(Operation *node,
+                                           const OpSchema &schema) {
+  if (schema.domain.empty() && schema.name == "Attention")
+    return schema.getInput(2);
+  constexpr unsigned pastKey = 3;
+  if (!isMicrosoftOp(node, "GroupQueryAttention"))
+    return nullptr;
+  bool isQuantized = node->getNumOperands() > pastKey &&
+                     !isa<NoneType>(node->getOperand(pastKey).getType()) &&
+                     !isFloatTensor(node->getOperand(pastKey).getType());
+  return isQuantized ? nullptr : schema.getInput(pastKey);
 }
 
 void FloatSignature::findPrimary(Operation *node,
                                  const OperatorTraits &traits) {
   for (auto [index, type] : llvm::enumerate(node->getOperandTypes())) {
-    if (!isFloatTensor(type) || traits.keepsType(index))
+    if (!isFloatTensor(type) || keepsType(traits, index))
       continue;
     const FormalParameter *parameter = schema->getInput(index);
     if (!parameter)
       return;
     formal = parameter;
-    companion = getCompanion(*schema);
+    companion = getCompanion(node, *schema);
+    if (isOneType)
+      joinVariables(node, traits);
     formalIndex = std::min<unsigned>(index, schema->inputs.size() - 1);
     kind = getElementKind(getTensorElementType(type));
     return;
   }
+}
+
+/// Binds the variables of all other float operands that may be 16 bit, except
+/// coordinates and sizes.
+void FloatSignature::joinVariables(Operation *node,
+                                   const OperatorTraits &traits) {
+  for (auto [index, type] : llvm::enumerate(node->getOperandTypes())) {
+    const FormalParameter *parameter = schema->getInput(index);
+    if (!parameter || !isFloatTensor(type) || parameter->typeVariable >= 32 ||
+        keepsType(traits, index))
+      continue;
+    const TypeSet &types = schema->typesOf(*parameter);
+    if (types.containsTensor(ElementKind::Float) &&
+        types.containsTensor(ElementKind::Float16))
+      joinedVariables |= 1u << parameter->typeVariable;
+  }
+}
+
+/// True if an operand keeps its type whatever the node's precision is.
+bool FloatSignature::keepsType(const OperatorTraits &traits,
+                               unsigned index) const {
+  bool isJoined = isOneType && traits.hasRole(OperandRole::Statistics, index);
+  return traits.keepsType(index) && !isJoined;
 }
 
 void FloatSignature::collect(Operation *node, const OperatorTraits &traits) {
@@ -78,7 +114,7 @@ void FloatSignature::collect(Operation *node, const OperatorTraits &traits) {
       continue;
     if (getElementKind(getTensorElementType(type)) != kind)
       obstacle = "an operand's type is unknown";
-    else if (traits.keepsType(index))
+    else if (keepsType(traits, index))
       obstacle = "the schema ties it to an operand that keeps its type";
     operands.push_back(index);
   }
@@ -95,6 +131,10 @@ SmallVector<unsigned, 2> FloatSignature::getFormalInputs() const {
   SmallVector<unsigned, 2> indices = {formalIndex};
   if (companion)
     indices.push_back(companion - schema->inputs.data());
+  for (auto [index, input] : llvm::enumerate(schema->inputs))
+    if (joinedVariables >> input.typeVariable & 1 &&
+        !llvm::is_contained(indices, index))
+      indices.push_back(index);
   return indices;
 }
 
@@ -134,20 +174,19 @@ bool FloatSignature::hasResult(unsigned index) const {
   return isTied && isPrimary(schema->getOutput(index));
 }
 
-bool FloatSignature::admits(ElementKind low) const {
-  return schema->typesOf(*formal).containsTensor(low) &&
-         (!companion || schema->typesOf(*companion).containsTensor(low));
+bool FloatSignature::admits(const OpSchema &version, ElementKind low) const {
+  return llvm::all_of(getFormalInputs(), [&](unsigned index) {
+    const FormalParameter *parameter = version.getInput(index);
+    return parameter && version.typesOf(*parameter).containsTensor(low);
+  });
 }
 
 int FloatSignature::getFirstOpset(const OpFamily &family,
                                   ElementKind low) const {
-  for (const std::unique_ptr<OpSchema> &version : family.getVersions()) {
-    if (version->since < schema->since || version->deprecated)
-      continue;
-    const FormalParameter *parameter = version->getInput(formalIndex);
-    if (parameter && version->typesOf(*parameter).containsTensor(low))
+  for (const std::unique_ptr<OpSchema> &version : family.getVersions())
+    if (version->since >= schema->since && !version->deprecated &&
+        admits(*version, low))
       return version->since;
-  }
   return 0;
 }
 

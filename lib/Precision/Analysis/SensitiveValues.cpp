@@ -155,6 +155,9 @@ void SensitiveWalk::mark(Operation *op, const Step &step) {
 void SensitiveWalk::visit(const Step &step) {
   for (Value source : context.flow.getSources(step.value))
     push(source, step, step.passed);
+  if (auto input = dyn_cast<BlockArgument>(step.value);
+      input && isa<GraphOp>(input.getOwner()->getParentOp()))
+    context.found.inputs.try_emplace(input, reasons[step.reason]);
   Operation *op = step.value.getDefiningOp();
   if (!op || !isNode(op) || op->getNumRegions() || isConstant(op))
     return;

@@ -8,6 +8,7 @@
 #include "mp-opt/Precision/Assignment/Assignment.h"
 
 #include "AssignmentRules.h"
+#include "QuantizedTypes.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -84,6 +85,7 @@ Assignment::compute(ModuleOp module, Type lowType,
     node.state = getState(variables[nodeVariables[0]]);
     node.reason = variables[nodeVariables[0]].reason;
   }
+  QuantizedTypes(graph).settle();
   assignment.cost = graph.getCost();
   for (const PrecisionGraph::ValueEntry &value : graph.getValues())
     assignment.f32Cost += 2 * graph.getLowBytes(value);

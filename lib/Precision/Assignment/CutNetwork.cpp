@@ -27,7 +27,7 @@ void CutNetwork::addWidening(int producer, const ValueEntry &value) {
   for (int consumer : value.consumers) {
     int user = getVertex(consumer);
     isWidened |= user == MaxFlow::sink;
-    if (user != MaxFlow::sink && user != MaxFlow::source)
+    if (user != MaxFlow::sink && user != MaxFlow::source && user != producer)
       users.push_back(user);
   }
   if (isWidened)
@@ -53,7 +53,7 @@ void CutNetwork::addNarrowing(int producer, const ValueEntry &value,
         addEdge(MaxFlow::source, producer, bytes);
       return;
     }
-    if (user != MaxFlow::sink)
+    if (user != MaxFlow::sink && user != producer)
       users.push_back(user);
   }
   if (users.empty())
@@ -85,7 +85,7 @@ void CutNetwork::addConstant(const ValueEntry &value) {
 }
 
 void CutNetwork::addValue(const ValueEntry &value) {
-  if (graph.isConstant(value.producer))
+  if (graph.hasBothTypes(value.producer))
     return addConstant(value);
   int producer = getVertex(value.producer);
   int64_t bytes = graph.getLowBytes(value);
@@ -122,7 +122,7 @@ void CutNetwork::addResultPrice(int producer, int64_t price) {
 void CutNetwork::addOperandPrice(int producer, int consumer, int64_t price) {
   // A constant is f32 until it is rounded for its users.
   int from = getVertex(consumer),
-      to = graph.isConstant(producer) ? MaxFlow::sink : getVertex(producer);
+      to = graph.hasBothTypes(producer) ? MaxFlow::sink : getVertex(producer);
   bool isFixed = from == MaxFlow::source && to == MaxFlow::sink;
   if (price > 0 && from != MaxFlow::sink && to != MaxFlow::source && !isFixed)
     addEdge(from, to, price);

@@ -69,7 +69,7 @@ private:
   void keepUnknownF32();
   void readErrors();
   bool isLow(int variable) const {
-    return variable >= 0 && !graph.isConstant(variable) &&
+    return variable >= 0 && !graph.hasBothTypes(variable) &&
            variables[variable].state == Variable::Low;
   }
   /// The bytes of values, and the error of their roundings.
@@ -126,7 +126,7 @@ void ErrorCut::keepUnknownF32() {
   for (auto [index, variable] : llvm::enumerate(variables)) {
     Operation *node = graph.getNode(index);
     if (!node || variable.state != Variable::Free ||
-        variable.kind == Variable::Constant)
+        graph.hasBothTypes(int(index)))
       continue;
     bool isNested = !isa<onnxir::GraphOp>(node->getParentOp());
     if (!isNested && !node->getNumRegions() && getRoundingError(node))
@@ -162,10 +162,14 @@ void ErrorCut::readErrors() {
 
 /// Adds the error of the roundings of one value.
 void ErrorCut::addPart(unsigned number, ErrorPart &sum) const {
-  if (isLow(graph.getValues()[number].producer))
+  // All readers of an input in 16 bit read rounded elements.
+  int producer = graph.getValues()[number].producer;
+  bool isInput =
+      producer >= 0 && variables[producer].kind == Variable::Interface;
+  if (isLow(producer) && !isInput)
     return sum.add(errors[number].result);
   for (const OperandError &operand : errors[number].operands)
-    if (isLow(operand.consumer))
+    if (isInput || isLow(operand.consumer))
       sum.add(operand.part);
 }
 
@@ -235,7 +239,7 @@ void ErrorCut::solve(double price, ArrayRef<unsigned> kept) {
   };
   for (auto [value, entry] : llvm::zip(graph.getValues(), errors)) {
     network.addValue(value);
-    if (!graph.isConstant(value.producer))
+    if (!graph.hasBothTypes(value.producer))
       network.addResultPrice(value.producer, toBytes(entry.result));
     for (const OperandError &operand : entry.operands)
       network.addOperandPrice(value.producer, operand.consumer,
@@ -395,7 +399,7 @@ double ErrorCut::run() {
   keepUnknownF32();
   keepNotNarrowableF32(graph);
   for (auto [index, variable] : llvm::enumerate(variables))
-    if (variable.state == Variable::Free && variable.kind != Variable::Constant)
+    if (variable.state == Variable::Free && !graph.hasBothTypes(int(index)))
       decided.push_back(index);
   readErrors();
   setAll(Variable::F32);

@@ -48,7 +48,7 @@ private:
 
 Vote FirstOperand::getVote(unsigned index) const {
   const ValueEntry &value = graph.getValues()[index];
-  if (graph.isConstant(value.producer))
+  if (graph.hasBothTypes(value.producer))
     return Vote::Abstain;
   if (value.producer == PrecisionGraph::fixedF32)
     return value.isDerivedFromConstants && isa<BlockArgument>(value.value)
@@ -76,7 +76,7 @@ Vote FirstOperand::combine(unsigned index, OpClass opClass) const {
 
 void FirstOperand::decide(unsigned index) {
   Variable &variable = variables[index];
-  if (variable.state != Variable::Free || variable.kind == Variable::Constant)
+  if (variable.state != Variable::Free || graph.hasBothTypes(int(index)))
     return;
   variable.state = Variable::F32;
   if (variable.kind == Variable::Tied) {

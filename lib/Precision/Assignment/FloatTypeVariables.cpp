@@ -8,6 +8,7 @@
 #include "mp-opt/Precision/Assignment/FloatTypeVariables.h"
 
 #include "mp-opt/Graph/Casts.h"
+#include "mp-opt/Precision/Analysis/QuantizedPairs.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -173,8 +174,21 @@ private:
 // Variables by kind of op
 //===----------------------------------------------------------------------===//
 
+/// From opset 23 on, an attribute gives the type that values are dequantized
+/// to, and the scale has a type of its own.
+static FloatTypeVariables getDequantizedVariables(Operation *op,
+                                                  const OpSchema *schema) {
+  VariableBuilder builder(op, schema);
+  builder.writeResult(0);
+  FloatTypeVariables variables;
+  variables.push_back(builder.take());
+  return variables;
+}
+
 static FloatTypeVariables getNodeVariables(Operation *op,
                                            const OpSchema *schema) {
+  if (isDequantizer(op) && schema->getAttribute("output_dtype"))
+    return getDequantizedVariables(op, schema);
   FloatSignature signature(op, schema);
   if (!signature)
     return {};

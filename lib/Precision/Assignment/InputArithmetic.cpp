@@ -10,7 +10,8 @@
 // therefore fp32 up to the first product; a cast after it moves as many bytes
 // as one before it. The same holds for sums with inputs (residual connections,
 // levels that are added again), for inputs and such sums times a factor
-// (coupling layers), and for differences of values that are fp32 anyway.
+// (coupling layers), and for differences of values that are fp32 anyway. Inputs
+// that the caller gives in 16 bit are like other values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +31,7 @@ class InputArithmetic {
 public:
   explicit InputArithmetic(PrecisionGraph &graph)
       : graph(graph), variables(graph.getVariables()),
-        carriers(variables.size()) {}
+        carriers(variables.size()), narrow(variables.size()) {}
 
   void run();
 
@@ -42,6 +43,8 @@ private:
   bool isScaling(unsigned index) const;
   bool scalesInput(unsigned index) const;
   bool isInput(unsigned value) const;
+  bool isNarrow(unsigned value) const;
+  bool readsOnlyNarrow(unsigned index) const;
   bool isCarrier(unsigned value) const;
   bool carriesInput(unsigned index) const;
   bool readsInput(unsigned index) const;
@@ -55,6 +58,8 @@ private:
   std::vector<Variable> &variables;
   /// Variables that have an input as a term or a factor.
   std::vector<bool> carriers;
+  /// Variables before the first product whose inputs are all 16 bit.
+  std::vector<bool> narrow;
   /// Variables that have been kept fp32.
   std::vector<unsigned> kept;
 };
@@ -127,16 +132,38 @@ bool InputArithmetic::readsInput(unsigned index) const {
     return type ? type.getRank() : -1;
   };
   Operation *node = graph.getNode(index);
-  return llvm::any_of(node->getOperands(), [&](Value operand) {
-    return graph.getDepth(operand) == ProductDepth::Input &&
+  return llvm::any_of(variables[index].reads, [&](unsigned read) {
+    Value operand = graph.getValues()[read].value;
+    return graph.getDepth(operand) == ProductDepth::Input && !isNarrow(read) &&
            getRank(operand) == getRank(node->getResult(0));
   });
+}
+
+/// True for an input that the caller gives in 16 bit, and for values that are
+/// made of such inputs alone.
+bool InputArithmetic::isNarrow(unsigned value) const {
+  int producer = graph.getValues()[value].producer;
+  return producer >= 0 &&
+         (variables[producer].kind == Variable::Interface || narrow[producer]);
+}
+
+/// True if all inputs that the variable's values are made of are 16 bit.
+bool InputArithmetic::readsOnlyNarrow(unsigned index) const {
+  bool any = false;
+  for (unsigned read : variables[index].reads) {
+    if (graph.getValues()[read].isDerivedFromConstants)
+      continue;
+    if (!isNarrow(read))
+      return false;
+    any = true;
+  }
+  return any;
 }
 
 bool InputArithmetic::isInput(unsigned value) const {
   const ValueEntry &entry = graph.getValues()[value];
   return isa<BlockArgument>(entry.value) && !entry.isDerivedFromConstants &&
-         graph.getDepth(entry.value) == ProductDepth::Input;
+         !isNarrow(value) && graph.getDepth(entry.value) == ProductDepth::Input;
 }
 
 bool InputArithmetic::isCarrier(unsigned value) const {
@@ -174,7 +201,7 @@ bool InputArithmetic::readsOnlyF32(unsigned index) const {
   bool hasF32 = false;
   for (unsigned read : variables[index].reads) {
     const ValueEntry &value = graph.getValues()[read];
-    if (value.isDerivedFromConstants)
+    if (value.isDerivedFromConstants || value.producer == int(index))
       continue;
     hasF32 = true;
     if (value.producer >= 0 && variables[value.producer].state != Variable::F32)
@@ -216,6 +243,9 @@ void InputArithmetic::decide(unsigned index) {
   if (!isFree(index))
     return;
   if (isBeforeProducts(index)) {
+    narrow[index] = readsOnlyNarrow(index);
+    if (narrow[index])
+      return;
     if (computes(index))
       keep(index, beforeProducts);
     carriers[index] = carriesInput(index);
@@ -244,7 +274,8 @@ void InputArithmetic::run() {
     for (unsigned read : variables[next].reads)
       if (int producer = graph.getValues()[read].producer;
           producer >= 0 && isFree(producer) &&
-          (carriers[producer] || isBeforeProducts(producer)))
+          (carriers[producer] || isBeforeProducts(producer)) &&
+          !narrow[producer])
         keep(producer, beforeProducts);
   }
 }

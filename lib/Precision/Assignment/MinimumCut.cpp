@@ -33,7 +33,7 @@ public:
 private:
   bool isDecided(unsigned index) const {
     return variables[index].state != Variable::Free ||
-           variables[index].kind == Variable::Constant;
+           graph.hasBothTypes(int(index));
   }
   void keepUnreachedF32();
   void solveParts();
@@ -72,8 +72,11 @@ void keepNotNarrowableF32(PrecisionGraph &graph) {
     }
   };
   for (unsigned index = 0; index < values.size(); ++index)
-    if (values[index].producer == PrecisionGraph::fixedF32 ||
-        variables[values[index].producer].state == Variable::F32)
+    // A value that is dequantized for such a node is fp32.
+    if (int producer = values[index].producer;
+        producer == PrecisionGraph::fixedF32 ||
+        variables[producer].state == Variable::F32 ||
+        variables[producer].kind == Variable::Dequantized)
       visit(index);
   while (!worklist.empty()) {
     unsigned next = worklist.back();
@@ -87,11 +90,20 @@ void keepNotNarrowableF32(PrecisionGraph &graph) {
 void MinimumCut::keepUnreachedF32() {
   std::vector<bool> isReached(variables.size());
   std::vector<unsigned> worklist;
-  for (auto [index, variable] : llvm::enumerate(variables))
+  // Pairs of QuantizeLinear and DequantizeLinear connect the nodes around them.
+  llvm::DenseMap<int, SmallVector<int, 1>> pairs;
+  for (auto [index, variable] : llvm::enumerate(variables)) {
     if (variable.state == Variable::Low)
       worklist.push_back(index);
+    if (variable.quantizer >= 0)
+      pairs[variable.quantizer].push_back(index);
+  }
   auto reach = [&](int index) {
-    if (index < 0 || isDecided(index) || isReached[index])
+    if (index < 0 || isReached[index])
+      return;
+    bool isPassed = variables[index].quantizer >= 0 &&
+                    variables[index].state == Variable::Free;
+    if (isDecided(index) && !isPassed)
       return;
     isReached[index] = true;
     worklist.push_back(index);
@@ -100,8 +112,11 @@ void MinimumCut::keepUnreachedF32() {
   // input or constant are not neighbours.
   ArrayRef<ValueEntry> values = graph.getValues();
   while (!worklist.empty()) {
-    const Variable &next = variables[worklist.back()];
+    int number = worklist.back();
+    const Variable &next = variables[number];
     worklist.pop_back();
+    reach(next.quantizer);
+    llvm::for_each(pairs.lookup(number), reach);
     for (unsigned index : next.reads)
       reach(values[index].producer);
     for (unsigned index : next.writes)
@@ -178,14 +193,16 @@ void MinimumCut::solveParts() {
 void MinimumCut::dropPoorRegions() {
   if (!graph.getOptions().minSaving)
     return;
+  // Inputs and outputs are not a part of any region: they stay as they are.
   auto isLow = [&](int variable) {
-    return variable >= 0 && variables[variable].state == Variable::Low;
+    return variable >= 0 && variables[variable].state == Variable::Low &&
+           variables[variable].kind != Variable::Interface;
   };
   llvm::IntEqClasses regions(variables.size());
   for (const ValueEntry &value : graph.getValues()) {
     int first = isLow(value.producer) ? value.producer : -1;
     for (int consumer : value.consumers) {
-      if (!isLow(consumer) || graph.isConstant(value.producer))
+      if (!isLow(consumer) || graph.hasBothTypes(value.producer))
         continue;
       if (first >= 0)
         regions.join(first, consumer);
@@ -218,7 +235,7 @@ void MinimumCut::dropPoorRegions() {
     if (variable.state == Variable::Low && variable.isAsked)
       balances[regions[index]].isAsked = true;
   for (Variable &variable : variables) {
-    if (variable.state != Variable::Low)
+    if (variable.state != Variable::Low || variable.kind == Variable::Interface)
       continue;
     const Balance &balance = balances[regions[&variable - variables.data()]];
     double percent =

@@ -7,9 +7,12 @@
 
 #include "PrecisionGraph.h"
 
+#include "QuantizedTypes.h"
+
 #include "mp-opt/Graph/Casts.h"
 #include "mp-opt/Graph/Parameters.h"
 #include "mp-opt/Precision/Patterns/Choices.h"
+#include "mp-opt/Precision/Policy/InterfaceTypes.h"
 
 using namespace mlir;
 using namespace mp::onnxir;
@@ -19,14 +22,6 @@ namespace mp {
 //===----------------------------------------------------------------------===//
 // Construction
 //===----------------------------------------------------------------------===//
-
-static bool admitsCast(Operation *scope, ElementKind low) {
-  auto *dialect = scope->getContext()->getLoadedDialect<ONNXDialect>();
-  const OpSchema *cast = dialect->getSchemas()
-                             .lookup("", "Cast")
-                             ->at(getOpset(scope, "").value_or(1));
-  return cast && cast->typesOf(cast->outputs[0]).containsTensor(low);
-}
 
 PrecisionGraph::PrecisionGraph(ModuleOp module, Type lowType,
                                std::vector<NodePrecision> &nodes,
@@ -41,10 +36,26 @@ PrecisionGraph::PrecisionGraph(ModuleOp module, Type lowType,
   values.reserve(nodes.size());
   producers.reserve(nodes.size());
   consumers.reserve(2 * nodes.size());
+  // Inputs and outputs that the user wants in 16 bit are variables of their
+  // own: a reader that is f32 needs a cast, one that is 16 bit needs none.
+  InterfaceTypes interface(module);
+  auto addInterface = [&] {
+    parents.push_back(int(variables.size()));
+    Variable &variable = variables.emplace_back();
+    variable.kind = Variable::Interface;
+    variable.state = Variable::Low;
+    variable.reason = getReason("its type is asked for by --io");
+    return parents.back();
+  };
+  for (BlockArgument input : interface.getInputsIn(lowType))
+    producers[input] = addInterface();
+  for (OpOperand *output : interface.getOutputsIn(lowType))
+    consumers[output] = addInterface();
   unsigned nextNode = 0;
   forEachScope(module, [&](Operation *scope) { addScope(scope, nextNode); });
   forEachScope(module, [&](Operation *scope) { joinContainers(scope); });
   forEachScope(module, [&](Operation *scope) { joinChoices(scope); });
+  QuantizedTypes(*this).run();
   for (SmallVector<int, 1> &list : nodeVariables)
     for (int &variable : list)
       variable = find(variable);
@@ -177,7 +188,7 @@ void PrecisionGraph::addNode(unsigned index, SchemaCache &schemas,
     bool passesConstants =
         entry.opClass == OpClass::Promote || entry.opClass == OpClass::Follow;
     if (variables[variable].kind == Variable::Node && readsOnlyConstants &&
-        passesConstants && !typeVariable.reads.empty())
+        passesConstants && !typeVariable.reads.empty() && !isDequantizer(op))
       derivedFromConstants.insert(typeVariable.writes.begin(),
                                   typeVariable.writes.end());
   }
@@ -311,6 +322,8 @@ void PrecisionGraph::fixVariable(Variable &variable,
   };
   if (entry.opClass == OpClass::Deny && !isOwnCast)
     return fix(Variable::F32, entry.reason);
+  if (auto reason = op->getAttrOfType<StringAttr>(mark::noKernel))
+    return fix(Variable::F32, getReason(reason.getValue()));
   if (DecisionReason reason = getLegalityReason(typeVariable, schema, canCast))
     return fix(Variable::F32, reason);
   if (DecisionReason wide = getWideConstant(typeVariable))
@@ -484,8 +497,9 @@ DecisionReason PrecisionGraph::getOperandReason(const ValueEntry &value) const {
 //===----------------------------------------------------------------------===//
 
 int64_t PrecisionGraph::getCastBytes(const ValueEntry &value) const {
-  bool isCopied =
-      isConstant(value.producer) && getLowBytes(value) <= options.maxWeightCopy;
+  bool isCopied = hasBothTypes(value.producer) &&
+                  (variables[value.producer].kind == Variable::Dequantized ||
+                   getLowBytes(value) <= options.maxWeightCopy);
   return isCopied ? getLowBytes(value) : 3 * getLowBytes(value);
 }
 
@@ -493,7 +507,7 @@ int64_t PrecisionGraph::getCost(const ValueEntry &value, Uses uses) const {
   bool anyLow = uses.lowConsumers;
   bool anyF32 = value.hasF32Use || uses.lowConsumers < value.consumers.size();
   bool isStoredLow =
-      isConstant(value.producer) ? anyLow && !anyF32 : uses.isProducerLow;
+      hasBothTypes(value.producer) ? anyLow && !anyF32 : uses.isProducerLow;
   int64_t bytes = (isStoredLow ? 1 : 2) * getLowBytes(value);
   if (isStoredLow ? anyF32 : anyLow)
     bytes += isStoredLow ? 3 * getLowBytes(value) : getCastBytes(value);

@@ -31,8 +31,19 @@ public:
   static constexpr int fixedF32 = -1;
 
   struct Variable {
-    enum Kind : uint8_t { Node, Tied, Constant, NoFloat };
-    /// Index into the nodes; absent for a constant that is not a node.
+    enum Kind : uint8_t {
+      Node,
+      Tied,
+      Constant,
+      /// The result of DequantizeLinear, which users take in either type
+      /// (QuantizedTypes.h).
+      Dequantized,
+      NoFloat,
+      /// An input or output of the model that --io makes 16 bit.
+      Interface
+    };
+    /// Index into the nodes; absent for a constant that is not a node, and for
+    /// inputs and outputs.
     std::optional<unsigned> node;
     Kind kind = Node;
     enum State : uint8_t { Free, F32, Low };
@@ -42,6 +53,9 @@ public:
     bool neverNarrows = false;
     /// True if a rule for nodes asks for 16 bit.
     bool isAsked = false;
+    /// For Dequantized: the variable of the QuantizeLinear whose result is
+    /// dequantized; negative if there is none.
+    int quantizer = -1;
     DecisionReason reason;
     /// Values by index.
     llvm::SmallVector<unsigned, 4> reads, writes;
@@ -84,8 +98,11 @@ public:
     return nodeVariables[node];
   }
 
-  bool isConstant(int variable) const {
-    return variable >= 0 && variables[variable].kind == Variable::Constant;
+  /// True for constants and dequantized values: each user takes the type that
+  /// it wants, and nothing casts them.
+  bool hasBothTypes(int variable) const {
+    return variable >= 0 && (variables[variable].kind == Variable::Constant ||
+                             variables[variable].kind == Variable::Dequantized);
   }
 
   /// Bytes of the 16-bit form of a value, and of the reads and writes of its
@@ -123,6 +140,8 @@ public:
   DecisionReason getOperandReason(const ValueEntry &value) const;
 
 private:
+  friend class QuantizedTypes;
+
   void addScope(mlir::Operation *scope, unsigned &nextNode);
   void addNode(unsigned index, SchemaCache &schemas, bool canCast);
   void addConstant(mlir::Operation *op, std::optional<unsigned> node);

@@ -33,7 +33,9 @@ struct Subject {
 struct ShapeSubject {
   bool isInput;
   unsigned index;
-  enum { Rank, Elements, Dim } what;
+  /// Constant, Zero and Used are 1 or 0; an operand that is left out is a
+  /// constant and zero.
+  enum { Rank, Elements, Dim, Constant, Zero, Used } what;
   unsigned dim = 0;
 };
 } // namespace
@@ -53,13 +55,34 @@ static std::optional<ShapeSubject> parseShapeSubject(StringRef text) {
     subject.what = ShapeSubject::Rank;
   else if (parts.size() == 3 && parts[2] == "elements")
     subject.what = ShapeSubject::Elements;
+  else if (parts.size() == 3 && parts[2] == "used")
+    subject.what = ShapeSubject::Used;
+  else if (parts.size() == 3 && subject.isInput && parts[2] == "constant")
+    subject.what = ShapeSubject::Constant;
+  else if (parts.size() == 3 && subject.isInput && parts[2] == "zero")
+    subject.what = ShapeSubject::Zero;
   else
     return std::nullopt;
   return subject;
 }
 
+static bool holdsFor(const ShapeSubject &subject, Operation *node) {
+  if (subject.what == ShapeSubject::Used)
+    return subject.isInput ? hasOperand(node, subject.index)
+                           : hasResult(node, subject.index);
+  if (!hasOperand(node, subject.index))
+    return true;
+  Value value = node->getOperand(subject.index);
+  Operation *source = value.getDefiningOp();
+  return source &&
+         (isa<InitializerOp>(source) || isStandardOp(source, "Constant")) &&
+         (subject.what == ShapeSubject::Constant || isZeroConstant(value));
+}
+
 static std::optional<Subject> getShapeValue(const ShapeSubject &subject,
                                             Operation *node) {
+  if (subject.what >= ShapeSubject::Constant)
+    return Subject{{holdsFor(subject, node) ? "1" : "0"}, false};
   unsigned count =
       subject.isInput ? node->getNumOperands() : node->getNumResults();
   if (subject.index >= count)
@@ -193,10 +216,14 @@ static bool holdsFor(const NodeCondition &condition, const Subject &subject) {
   return true;
 }
 
+std::optional<bool> holds(const NodeCondition &condition, Operation *node) {
+  std::optional<Subject> subject = getSubject(condition.subject, node);
+  return subject ? std::optional(holdsFor(condition, *subject)) : std::nullopt;
+}
+
 bool holds(const NodeRule &rule, Operation *node) {
   return llvm::all_of(rule.conditions, [&](const NodeCondition &condition) {
-    std::optional<Subject> subject = getSubject(condition.subject, node);
-    return subject && holdsFor(condition, *subject);
+    return holds(condition, node).value_or(false);
   });
 }
 
@@ -231,7 +258,9 @@ LogicalResult checkConditions(const NodeRule &rule, ModuleOp module,
     return success();
   std::vector<std::string> known = {"input.0.rank",      "input.0.elements",
                                     "input.0.dim.0",     "output.0.rank",
-                                    "output.0.elements", "output.0.dim.0"};
+                                    "output.0.elements", "output.0.dim.0",
+                                    "input.0.constant",  "input.0.zero",
+                                    "input.0.used",      "output.0.used"};
   for (const OpFamily *family : families)
     for (const auto &version : family->getVersions())
       for (const AttributeSchema &attribute : version->attributes)

@@ -101,6 +101,8 @@ DictionaryAttr PolicyWriter::write(const PolicyOptions &options) {
     fields.set("rules", writeAll(options.rules));
   if (!options.dims.empty())
     fields.set("dims", writeAll(options.dims));
+  if (!options.io.empty())
+    fields.set("io", writeAll(options.io));
   if (options.raiseOpset)
     fields.set("raise_opset", builder.getBoolAttr(*options.raiseOpset));
   if (options.strict)
@@ -205,6 +207,7 @@ FailureOr<PrecisionPolicy> readPolicy(ModuleOp module) {
   options.assign = getEntry("assign");
   options.minSaving = getEntry("min_saving");
   options.dims = readEntries(policy.getOption<ArrayAttr>("dims"));
+  options.io = readEntries(policy.getOption<ArrayAttr>("io"));
   options.operators = readLists(policy.getOption<DictionaryAttr>("operators"));
   if (auto defaults = policy.getOption<DictionaryAttr>("defaults"))
     options.defaults = readLists(defaults);

@@ -7,6 +7,7 @@
 
 #include "mp-opt/Precision/Policy/PolicyFile.h"
 
+#include "mp-opt/Precision/Policy/InterfaceTypes.h"
 #include "mp-opt/Precision/Policy/NodeOverrides.h"
 #include "mp-opt/Precision/Policy/TorchNames.h"
 #include "mp-opt/Support/ConfigFile.h"
@@ -304,6 +305,9 @@ Expected<PolicyOptions> loadPolicy(PolicyRequest &request) {
   for (const std::string &text : request.denyNames)
     options.rules.push_back(
         {NodeRule::Name, OpClass::Deny, text, {}, {}, denyNamesPlace.str()});
+  for (StringRef text : request.io)
+    if (Error failed = addInterfaceRules(text, "--io", options.io))
+      return failed;
   if (request.strict)
     options.strict = true;
   if (Error failed = addFiles(request, options))

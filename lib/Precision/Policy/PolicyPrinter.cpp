@@ -238,6 +238,10 @@ void PolicyPrinter::print(bool hasDefaults) {
     auto [name, size] = StringRef(dim.text).rsplit('=');
     os << "  " << quoteYAML(name) << ": " << size << comment(dim.place);
   }
+  if (!options.io.empty())
+    os << "io:\n";
+  for (const PolicyEntry &rule : options.io)
+    os << "  - " << quoteYAML(rule.text) << comment(rule.place);
   if (options.strict)
     os << "strict: " << (*options.strict ? "true" : "false") << "\n";
   if (options.raiseOpset)

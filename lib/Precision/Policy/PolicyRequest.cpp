@@ -43,6 +43,8 @@ static constexpr RequestField<PolicyRequest> policyFields[] = {
      &PolicyRequest::gaudiConfig, "FILE", false, /*namesFiles=*/true},
     {"policy", "policy", "policy in YAML, or a policy of Keras by its name",
      &PolicyRequest::policy, "FILE", false, /*namesFiles=*/true},
+    {"io", "io", "types of graph inputs and outputs, all or by name",
+     &PolicyRequest::io, "TYPE|REGEX=TYPE,..."},
     {"strict", "strict", "make it an error that a wish cannot be granted",
      &PolicyRequest::strict},
 };

@@ -12,6 +12,7 @@
 
 #include "mp-opt/Precision/Policy/PolicyFile.h"
 
+#include "mp-opt/Precision/Policy/InterfaceTypes.h"
 #include "mp-opt/Precision/Policy/NodeOverrides.h"
 #include "mp-opt/Support/ConfigFile.h"
 #include "mp-opt/Support/NameRegex.h"
@@ -52,6 +53,7 @@ private:
   Error readAssign(const Entry &entry);
   Error readMinSaving(const Entry &entry);
   Error readDims(const Entry &entry);
+  Error readIO(const Entry &entry);
   Error readStrict(const Entry &entry);
   Error readRaiseOpset(const Entry &entry);
 
@@ -152,6 +154,7 @@ Error PolicyReader::readRoot(const ConfigNode &root) {
       {"assign", &PolicyReader::readAssign},
       {"min_saving", &PolicyReader::readMinSaving},
       {"dims", &PolicyReader::readDims},
+      {"io", &PolicyReader::readIO},
       {"strict", &PolicyReader::readStrict},
       {"raise_opset", &PolicyReader::readRaiseOpset},
   };
@@ -269,6 +272,23 @@ Error PolicyReader::readDims(const Entry &entry) {
         StringRef(dim.value.text).getAsInteger(10, size) || size < 1)
       return expect(dim, "a size");
     options.dims.push_back({dim.key + "=" + dim.value.text, placeOf(dim.line)});
+  }
+  return Error::success();
+}
+
+/// A rule of --io, or a list of them.
+Error PolicyReader::readIO(const Entry &entry) {
+  const ConfigNode &value = entry.value;
+  bool isList = value.kind == ConfigNode::List;
+  ArrayRef<ConfigNode> items = isList ? ArrayRef(value.items) : ArrayRef(value);
+  if (items.empty())
+    return expect(entry, "a type, or a list of PATTERN=TYPE");
+  for (const ConfigNode &item : items) {
+    if (item.kind != ConfigNode::Scalar || item.text.empty())
+      return expect(entry, "a type, or a list of PATTERN=TYPE");
+    if (Error failed =
+            addInterfaceRules(item.text, placeOf(item.line), options.io))
+      return failed;
   }
   return Error::success();
 }

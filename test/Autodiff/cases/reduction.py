@@ -152,6 +152,13 @@ CASES += [
     ),
 ]
 
+
+
+def products_before(a):
+    """Of the elements before each one of axis 1."""
+    return torch.cat([torch.ones_like(a[:, :1]), a[:, :-1].cumprod(1)], 1)
+
+
 # Along one axis.
 CASES += [
     Case(
@@ -166,6 +173,35 @@ CASES += [
         (0, 1, 0, lambda a: a.flip(0).cumsum(0).flip(0)),
         (1, 0, -1, lambda a: a.cumsum(1) - a),
         (1, 1, -2, lambda a: a.flip(0).cumsum(0).flip(0) - a),
+    ]
+] + [
+    Case(
+        f"cumprod-{exclusive}-{reverse}",
+        f"x = Constant<value=int64 {{{axis}}}>() "
+        f"y = CumProd<exclusive={exclusive}, reverse={reverse}>(a, x)",
+        {"a": (3, 4)},
+        torch=f,
+        opset=26,
+    )
+    for exclusive, reverse, axis, f in [
+        (0, 0, 1, lambda a: a.cumprod(1)),
+        (0, 1, 0, lambda a: a.flip(0).cumprod(0).flip(0)),
+        (1, 0, -1, lambda a: products_before(a)),
+        (1, 1, -2, lambda a: products_before(a.flip(0).T).T.flip(0)),
+    ]
+] + [
+    Case(
+        f"cumprod-zeros-{exclusive}",
+        "x = Constant<value=int64 {1}>() "
+        f"y = CumProd<exclusive={exclusive}>(a, x)",
+        # None, one, two and a first zero.
+        {"a": np.array([[2.0, 3.0, -1.5, 2.0], [2.0, 0.0, 3.0, 0.5],
+                        [2.0, 0.0, 0.0, 3.0], [0.0, 2.0, 3.0, 0.5]])},
+        torch=f,
+        opset=26,
+    )
+    for exclusive, f in [
+        (0, lambda a: a.cumprod(1)), (1, lambda a: products_before(a)),
     ]
 ] + [
     Case(

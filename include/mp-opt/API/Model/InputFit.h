@@ -41,6 +41,11 @@ llvm::Expected<Tensor>
 fitInput(const ModelValue &input, const Tensor &tensor,
          llvm::function_ref<void(const llvm::Twine &)> note);
 
+/// Converts a float tensor to the type of a float input, rounding once; other
+/// tensors, and those of that type, come back. Fails if a finite element would
+/// become infinite.
+llvm::Expected<Tensor> fitFloats(const ModelValue &input, const Tensor &tensor);
+
 } // namespace mp
 
 #endif // MPOPT_API_MODEL_INPUTFIT_H

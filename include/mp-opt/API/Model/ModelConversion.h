@@ -46,11 +46,20 @@ struct RangeObserver {
 struct ConversionOptions {
   std::optional<TrainingRequest> training;
   std::optional<MixedPrecisionRequest> mixed;
+  /// Without `mixed`: rules for the types of inputs and outputs (--io), and
+  /// whether the opset may be raised for their casts.
+  std::vector<std::string> io;
+  bool raiseOpset = true;
   /// "none", "dynamic" with its settings, a number, or "auto": dynamic of a
   /// step in fp16, else none.
   std::string lossScale = "auto";
   /// Emulates 16-bit storage in fp32.
   bool emulate = false;
+  /// "NAME[:VERSION]" of a runtime that must run every node of the result
+  /// (Schema/RuntimeTable.h), or empty; whether what it does not run is only
+  /// worth a warning.
+  std::string runtime;
+  bool isRuntimeLenient = false;
   /// Called before and after the precision of every node is decided; may be
   /// empty. With one of them, functions are inlined.
   std::function<llvm::Error(mlir::ModuleOp)> beforeAssign, afterAssign;
@@ -75,7 +84,7 @@ llvm::Error printPolicy(
 /// and those that `addOthers` adds, whose failure is returned. A pass fails if
 /// the model has no dimension with a name in `dims` (entries as in
 /// MixedPrecisionRequest, whose own are checked too). Sets `isRefused` when a
-/// strict policy's check fails: the model is fine, but the 16 bit that was
+/// strict policy's or a runtime's check fails: the model is fine, but what was
 /// asked for cannot be had.
 mlir::LogicalResult
 addConversion(mlir::PassManager &pm, const ConversionOptions &options,

@@ -57,6 +57,10 @@ inline constexpr llvm::StringLiteral adapter = "mp.opset_adapter";
 /// On the module: the highest opset that allowed nodes need for 16 bit, and why
 /// the model was not raised to it (dictionary of `opset` and `reason`).
 inline constexpr llvm::StringLiteral opsetObstacle = "mp.opset_obstacle";
+/// On a node: why the runtime that the model is for does not run it in 16 bit
+/// (string); its float operands must have one type there (unit).
+inline constexpr llvm::StringLiteral noKernel = "mp.no_kernel";
+inline constexpr llvm::StringLiteral oneType = "mp.one_type";
 /// On a constant: in 16 bit, finite elements beyond +-this f32 become it.
 inline constexpr llvm::StringLiteral clamp = "mp.clamp";
 /// On a constant: properties of its elements, found in one pass over them (f64
@@ -69,6 +73,13 @@ inline constexpr llvm::StringLiteral policy = "mp.policy";
 /// On the module: types of the graph's inputs and outputs at the start.
 inline constexpr llvm::StringLiteral inputTypes = "mp.input_types";
 inline constexpr llvm::StringLiteral outputTypes = "mp.output_types";
+/// On the module: element types that the user wants for the graph's inputs and
+/// outputs, `none` for those that stay (mp-set-io-types).
+inline constexpr llvm::StringLiteral wantedInputs = "mp.wanted_inputs";
+inline constexpr llvm::StringLiteral wantedOutputs = "mp.wanted_outputs";
+/// On a graph: inputs whose last digits decide results, by name, with the
+/// reason (dictionary of strings; mp-annotate-sensitive-values).
+inline constexpr llvm::StringLiteral sensitiveInputs = "mp.sensitive_inputs";
 /// On the module, counters (i64): bytes of all float values and their casts,
 /// as assigned; casts so far; elements that conversion made zero; constants
 /// with elements that were clamped.

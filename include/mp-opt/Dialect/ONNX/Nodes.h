@@ -34,6 +34,9 @@ llvm::ArrayRef<int64_t> getInts(mlir::Operation *node, llvm::StringRef name);
 /// for every other value.
 std::optional<llvm::SmallVector<int64_t>> getConstantInts(mlir::Value value);
 
+/// True for a constant of which all bytes are zero, as in a zero point.
+bool isZeroConstant(mlir::Value value);
+
 /// The element of a float constant that has one; absent for every other value.
 std::optional<double> getConstantFloat(mlir::Value value);
 

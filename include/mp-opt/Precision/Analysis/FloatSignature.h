@@ -10,7 +10,8 @@
 // attention, also that of its values, which runtimes want in the same type). A
 // few operands never change type, even if the schema allows it: operands that
 // an op updates in place, statistics, coordinates, and shape data
-// (OperandRole).
+// (OperandRole). Where the runtime wants one type (mp.one_type), statistics and
+// operands of other variables have that of the first operand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,7 +73,9 @@ public:
     return formal->option == FormalParameter::Variadic && !formal->homogeneous;
   }
   /// True if the schema lets the variable be `low`.
-  bool admits(ElementKind low) const;
+  bool admits(ElementKind low) const { return admits(*schema, low); }
+  /// The same for another version of the schema.
+  bool admits(const OpSchema &version, ElementKind low) const;
   /// The first opset at which `family` lets the variable be `low`; 0 if none
   /// does.
   int getFirstOpset(const OpFamily &family, ElementKind low) const;
@@ -81,10 +84,13 @@ private:
   bool isPrimary(const FormalParameter *parameter) const {
     return parameter &&
            (parameter->typeVariable == formal->typeVariable ||
-            (companion && parameter->typeVariable == companion->typeVariable));
+            (companion && parameter->typeVariable == companion->typeVariable) ||
+            joinedVariables >> parameter->typeVariable & 1);
   }
   bool isUnbound(mlir::Operation *node, unsigned result) const;
+  bool keepsType(const OperatorTraits &traits, unsigned index) const;
   void findPrimary(mlir::Operation *node, const OperatorTraits &traits);
+  void joinVariables(mlir::Operation *node, const OperatorTraits &traits);
   void collect(mlir::Operation *node, const OperatorTraits &traits);
 
   const OpSchema *schema = nullptr;
@@ -93,6 +99,10 @@ private:
   unsigned formalIndex = 0;
   /// Another parameter whose variable gets the same type; mostly null.
   const FormalParameter *companion = nullptr;
+  /// A bit for each other variable of the schema that gets the same type, since
+  /// the runtime wants it (mp.one_type).
+  uint32_t joinedVariables = 0;
+  bool isOneType = false;
   ElementKind kind = ElementKind::Undefined;
   llvm::SmallVector<unsigned, 4> operands;
   llvm::StringRef obstacle;

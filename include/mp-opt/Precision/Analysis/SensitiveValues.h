@@ -40,6 +40,8 @@
 
 #include "mp-opt/Precision/Analysis/HazardAnalysis.h"
 
+#include "llvm/ADT/MapVector.h"
+
 namespace mp {
 
 struct SensitiveValues {
@@ -48,6 +50,9 @@ struct SensitiveValues {
   /// Products that stay 16 bit because of their cost, in order, with the
   /// reason that would keep them fp32.
   std::vector<std::pair<mlir::Operation *, std::string>> costly;
+  /// Inputs of the main graph whose last digits decide results, each with its
+  /// first reason.
+  llvm::MapVector<mlir::BlockArgument, std::string> inputs;
 };
 
 /// Searches all scopes of the module in their present form.

@@ -51,6 +51,17 @@ struct AssignmentOptions {
   /// A constant that both 16-bit and f32 nodes use is stored in both types if
   /// the 16-bit form has at most this many bytes, else cast at use.
   int64_t maxWeightCopy = 4096;
+  /// Keeps the floats of QuantizeLinear and DequantizeLinear fp32, and so the
+  /// products between them: for runtimes that form integer kernels from fp32
+  /// pairs only.
+  bool keepQuantizedF32 = false;
+  /// From opset 23 on, keeps scales fp32 that 16 bit does not hold, next to
+  /// 16-bit floats. Few runtimes compute that: without it, pairs with such
+  /// scales stay fp32, as opsets 19 to 22 demand.
+  bool ownScales = false;
+  /// In fp16, keeps products fp32 whose constant biases a runtime would lose if
+  /// it quantizes them with the product of both scales, as onnxruntime does.
+  bool requantizedBiases = true;
   /// The root mean square error that roundings may cause, and the squared error
   /// that flips at kinks add (ErrorLimitAttr).
   std::optional<double> errorLimit;

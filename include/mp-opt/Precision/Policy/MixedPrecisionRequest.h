@@ -25,6 +25,11 @@ struct MixedPrecisionRequest {
   int64_t maxWeightCopy = 4096;
   bool raiseOpset = true;
   int64_t opsetLimit = 25;
+  /// "NAME[:VERSION]" of the runtime that the model is for
+  /// (Schema/RuntimeTable.h); empty or "any" for no particular one.
+  std::string runtime;
+  /// With TensorRT: for its deep learning accelerator.
+  bool dla = false;
   /// "NAME:LOW..HIGH": what the user knows about inputs.
   std::vector<std::string> inputRanges;
   /// The factor by which values may exceed those of data; 0 for the defaults

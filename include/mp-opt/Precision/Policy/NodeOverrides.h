@@ -47,6 +47,10 @@ private:
 mlir::FailureOr<std::vector<mlir::Operation *>>
 findRegion(mlir::ModuleOp module, const NodeRule &rule);
 
+/// Whether a condition holds for a node; absent if it is about an unknown
+/// property.
+std::optional<bool> holds(const NodeCondition &condition,
+                          mlir::Operation *node);
 /// True if the conditions of `rule` hold for a node. A condition about an
 /// unknown property does not hold.
 bool holds(const NodeRule &rule, mlir::Operation *node);

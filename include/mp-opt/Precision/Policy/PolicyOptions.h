@@ -111,6 +111,8 @@ struct PolicyOptions {
   std::optional<PolicyEntry> assign, minSaving;
   /// "NAME=SIZE".
   std::vector<PolicyEntry> dims;
+  /// Rules for types of graph inputs and outputs (InterfaceTypes.h).
+  std::vector<PolicyEntry> io;
   std::optional<bool> raiseOpset, strict;
 
   /// Remarks for the user that need no change.

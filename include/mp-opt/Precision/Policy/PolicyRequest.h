@@ -24,6 +24,8 @@ struct PolicyRequest {
   /// Names of nodes that stay fp32, which have no flag: a search gives them
   /// (API/Search/Bisection.h).
   std::vector<std::string> denyNames;
+  /// "TYPE" and "PATTERN=TYPE" of graph inputs and outputs (InterfaceTypes.h).
+  std::vector<std::string> io;
   /// Names of files; empty for none.
   std::string gaudiConfig;
   /// A file, or a policy of Keras by its name.
