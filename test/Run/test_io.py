@@ -419,8 +419,29 @@ def test_data_in_fp32(tmp_path, decoder):
     mp_run("run", model, data, "-o", tmp_path / "b.npz")
     mp_run("bench", model, data, "--repeat=2")
     np.savez(data, **decoder_data())
+    # Expected outputs may be those of the fp32 model.
+    mp_run("run", decoder, data, "-o", tmp_path / "e.npz")
+    expected = f"--expected={tmp_path / 'e.npz'}"
+    mp_run("run", model, data, expected, "--check=1e-2,1e-2")
+    attempt("run", model, data, expected, "--check=0,1e-9", code=OUTSIDE)
     done = mp_run("compare", decoder, model, data)
     assert "present_key" in done.stdout
+
+
+def test_searches(tmp_path, decoder):
+    """Candidates of a search have the types that are asked for."""
+    np.savez(tmp_path / "data.npz", **decoder_data())
+    done = try_mp_opt(
+        "bisect", decoder, "--fp16", "--io=fp16", "--tolerance=1e-5",
+        f"--data={tmp_path / 'data.npz'}", "-o", tmp_path / "p.yaml",
+    )
+    # The outputs alone are off by more.
+    assert done.returncode == OUTSIDE, done.stderr
+    done = try_mp_opt(
+        "bisect", decoder, "--fp16", "--io=fp16", "--tolerance=0.1",
+        f"--data={tmp_path / 'data.npz'}", code=0,
+    )
+    assert "float16" not in done.stderr
 
 
 def test_reports(tmp_path, decoder):
