@@ -123,7 +123,8 @@ build_bundle() {
     -DMPOPT_STATIC_PROTOBUF="$static/libprotobuf.a" \
     -DMPOPT_STATIC_ZLIB="$static/libz.a" -DMPOPT_BUNDLE_LINKER="$linker"
   "$cmake" --build "$wheel_build" --parallel "$jobs" \
-    --target mp-opt-bundle mp-opt-launcher mp-run-launcher
+    --target mp-opt-bundle mp-opt-onnxruntime-bundle mp-opt-launcher \
+    mp-run-launcher
 }
 
 # logged_configure SOURCE FOLDER SETTINGS...

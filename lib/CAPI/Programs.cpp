@@ -59,17 +59,18 @@ static mp_opt_status compile(mp_opt_model &model, const mp_opt_options *options,
 
 static mp_opt_status checkCompile(mp_opt_model &handle) {
   std::unique_ptr<Model> model = std::move(handle.model);
-  Error failed = model->runPasses([](mlir::PassManager &manager) {
-    manager.addPass(createInlineFunctions());
-    manager.addPass(createStackSequences());
-    manager.addPass(createConvertONNXToLinalg());
-  });
-  if (!failed)
+  mlir::ModuleOp module = model->getModule();
+  mlir::PassManager manager(module.getContext(),
+                            mlir::ModuleOp::getOperationName());
+  // As when code is made.
+  manager.enableVerifier(false);
+  manager.addPass(createInlineFunctions());
+  manager.addPass(createStackSequences());
+  manager.addPass(createConvertONNXToLinalg());
+  if (succeeded(manager.run(module)))
     return succeed();
-  ErrorDetails details = takeDetails(std::move(failed));
-  details.kind = ErrorKind::NotSupported;
-  return fail(makeError(std::move(details)), handle.sink.get(),
-              model->getName());
+  return fail(makeError({ErrorKind::NotSupported, "it cannot be compiled"}),
+              handle.sink.get(), model->getName());
 }
 
 static Error runInto(mp_opt_program &handle, ArrayRef<mp_opt_array> arrays,

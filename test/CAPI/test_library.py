@@ -5,6 +5,7 @@ import ctypes
 import json
 import math
 import os
+import pathlib
 import re
 import subprocess
 import threading
@@ -13,7 +14,8 @@ import numpy
 import onnx
 import onnx.reference
 import pytest
-from capi import LIBRARY, MODEL, OK, OUTSIDE, ROOT, Array, Callback, Library
+from capi import BAD_INPUT, LIBRARY, MODEL, NOT_SUPPORTED, OK, OUTSIDE, ROOT, USAGE
+from capi import Array, Callback, Library, Place
 from capi import Value
 
 MP_OPT = os.environ.get("MP_OPT", "mp-opt")
@@ -280,6 +282,70 @@ def test_runs(library, model):
         worker.join()
     assert not wrong
     library.program_destroy(program)
+
+
+def test_runs_into_memory_of_the_caller(library, model):
+    """Also of sizes that are known after the call, and by several threads."""
+    content = pathlib.Path(model).read_bytes()
+    viewed = library.make("model_view", content, len(content), b"m.onnx", None)
+    program = library.make("compile", viewed, None)
+    library.model_destroy(viewed)
+    reference = onnx.reference.ReferenceEvaluator(str(model))
+    random, wrong = numpy.random.default_rng(0), []
+
+    def run(x):
+        placed = []
+
+        def place(output, sizes, rank, _):
+            shape = tuple(sizes[axis] for axis in range(rank))
+            placed.append(numpy.zeros(shape, "float32"))
+            return placed[output].ctypes.data
+
+        function = Place(place)
+        arrays = library.arrays([x])
+        status = library.program_run_into(program, arrays, 1, function, None)
+        assert status == OK, library.error()
+        return placed[0]
+
+    def work(rows):
+        for _ in range(20):
+            x = numpy.full((rows, 4), rows, "float32")
+            if not numpy.array_equal(run(x), expected[rows]):
+                wrong.append(rows)
+
+    for rows in (1, 7, 32):
+        x = random.normal(size=(rows, 4)).astype("float32")
+        expected = reference.run(None, {"x": x})[0]
+        numpy.testing.assert_allclose(run(x), expected, rtol=1e-5, atol=1e-6)
+    expected = {
+        rows: run(numpy.full((rows, 4), rows, "float32")) for rows in (1, 2, 3)
+    }
+    workers = [threading.Thread(target=work, args=(rows,)) for rows in expected]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong
+    none = Place(lambda *_: None)
+    arrays = library.arrays([numpy.ones((2, 4), "float32")])
+    assert library.program_run_into(program, arrays, 1, none, None) == BAD_INPUT
+    assert "output 0 has no memory" in library.error()
+    assert library.program_run_into(program, arrays, 0, none, None) == USAGE
+    assert "expected 1 arrays, got 0" in library.error()
+    library.program_destroy(program)
+
+
+def test_check_compile(library, model):
+    read = library.read(model)
+    assert library.check_compile(read) == OK, library.error()
+    assert library.check_compile(read) == USAGE
+    text = b"""<ir_version: 8, opset_import: ["" : 17, "mine" : 1]>
+    g (float[2] x) => (float[2] y) { y = mine.Strange (x) }"""
+    strange = library.make("model_parse", text, len(text), b"m.onnxtxt", None)
+    assert library.check_compile(strange) == NOT_SUPPORTED
+    assert "mine.Strange" in library.error()
+    library.model_destroy(read)
+    library.model_destroy(strange)
 
 
 def make_step(library, model, *flags):

@@ -51,14 +51,12 @@ def test_rows_name_operators_and_variables(path):
         names = {c.type_param_str for c in schema.type_constraints}
         known.setdefault(schema.name, {})[schema.since_version] = names
     for _, operator, versions, variable, *_ in read_rows(path):
-        if "." in operator or operator not in known:
-            # Operators of onnxruntime's own, some without a domain.
-            assert "onnxruntime" in path.stem or "mp-run" in path.stem, operator
+        # onnxruntime has own operators, and versions of operators, in ONNX's
+        # domain.
+        if "." in operator or "onnxruntime" in path.stem:
             continue
-        if versions == "*":
-            continue
-        first = int(versions.split("-")[0])
-        assert min(known[operator]) <= first, (operator, versions)
+        assert operator in known
+        assert versions == "*" or int(versions.split("-")[0]) in known[operator]
 
 
 @pytest.mark.parametrize("name", ["onnxruntime-cpu", "mp-run"])
@@ -111,6 +109,10 @@ def test_models_of_the_tests_are_valid(runtime, dtype, tmp_path):
             "--summary=none", "-o", made,
         )
         assert done.returncode == 0, (path, done.stderr)
+        try:
+            infer_strictly(onnx.load(source))
+        except (onnx.checker.ValidationError, shape_inference.InferenceError):
+            continue  # What exporters write for onnxruntime's training.
         infer_strictly(onnx.load(made))
         converted += 1
         if runtime == "onnxruntime-cpu" and "cannot run" not in done.stderr:
@@ -178,7 +180,7 @@ def test_the_opset_is_not_raised_past_a_kernel():
     made = rewritten(make_network(), *flags)
     assert made.opset_import[0].version == 17
     source, out = save(make_network())
-    done = run_mp_opt(source, *flags, "--explain=*", "-o", out)
+    done = run_mp_opt(source, *flags, "--explain=c", "-o", out)
     assert "would lose its kernel" in done.stdout + done.stderr
     assert rewritten(make_network(), "--mixed-bf16").opset_import[0].version == 22
 

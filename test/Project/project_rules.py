@@ -76,6 +76,7 @@ LAYERS = (
     "Codegen/GPU/Partition", "Codegen/GPU/Emulation",
     "Collectives", "Emulation", "Execution", "passes", "Codegen/Host",
     "API/Model", "API/Run", "API/Train", "API/Search", "Options", "CAPI",
+    "Provider",
 )  # fmt: skip
 # Files may name fewer operators than this.
 MANY_OPERATORS = 8

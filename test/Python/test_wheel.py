@@ -79,8 +79,9 @@ def test_contents(wheel):
         names = set(archive.namelist())
         (data,) = [n for n in names if n.endswith("/METADATA")]
         metadata = archive.read(data).decode()
-    for name in ("py.typed", "__init__.pyi", "libmp-opt.so", "bin/mp-opt",
-                 "bin/mp-run", "olive_config.json", "include/mp-opt-c/mp_opt.h"):
+    for name in ("py.typed", "__init__.pyi", "libmp-opt.so",
+                 "libmp-opt-onnxruntime.so", "bin/mp-opt", "bin/mp-run",
+                 "olive_config.json", "include/mp-opt-c/mp_opt.h"):
         assert f"mp_opt/{name}" in names
     licenses = {n.rpartition("/")[2] for n in names if "/licenses/" in n}
     assert licenses == {
@@ -112,12 +113,19 @@ def folder_of(python):
 def test_symbols(environment):
     """Nothing of LLVM, protobuf or ONNX is shown, and nothing newer asked for."""
     folder = folder_of(environment)
-    libraries = [folder / "libmp-opt.so", *folder.glob("_mp_opt*.so")]
+    libraries = [
+        folder / "libmp-opt.so", folder / "libmp-opt-onnxruntime.so",
+        *folder.glob("_mp_opt*.so"),
+    ]  # fmt: skip
     for library in libraries:
         shown = run("nm", "-D", "--defined-only", library).split("\n")
         names = {line.split()[-1].split("@")[0] for line in shown if line}
         assert all(
-            re.match("mp_opt_|PyInit_|MPOPT_0", name) for name in names
+            re.match(
+                "mp_opt_|PyInit_|MPOPT_0|CreateEpFactories$|ReleaseEpFactory$",
+                name,
+            )
+            for name in names
         ), names
         wanted = run("nm", "-D", "--undefined-only", library)
         versions = re.findall(r"GLIBC_2\.(\d+)", wanted)
@@ -208,6 +216,11 @@ def test_with_others(with_others, order):
         expected = session.run(None, {{"x": x}})[0]
         y = mp_opt.compile(content)(x)
         numpy.testing.assert_allclose(y, expected, atol=1e-2)
+        import mp_opt.onnxruntime
+        made = mp_opt.convert({str(CLASSIFIER)!r}, "bf16")
+        session = mp_opt.onnxruntime.session(made)
+        y = session.run(None, {{"x": x}})[0]
+        numpy.testing.assert_allclose(y, expected, atol=5e-2)
         for wrong in (b"PK", b"\\xff" * 100):
             try:
                 mp_opt.convert(wrong)
