@@ -261,3 +261,21 @@ module @microsoft attributes {onnx.opset_import = [["", 17], ["com.microsoft", 1
     onnx.yield %1 : tensor<4x4xf32>
   }
 }
+
+// -----
+
+// A scale of 8 bits keeps its type; output_dtype says that of the result.
+// CHECK-LABEL: @power_of_two
+// CHECK: "onnx.DequantizeLinear"{{.*}}mp.precision = #mp.precision<f32, reason = "the range of scale '{0}' is not known", values = ["s"]>
+// CHECK: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<f32
+// BF16-LABEL: @power_of_two
+// BF16: "onnx.DequantizeLinear"{{.*}}mp.precision = #mp.precision<bf16
+// BF16: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<bf16
+module @power_of_two attributes {onnx.opset_import = [["", 24]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4x4xi8>, %f: tensor<4x4xf32>, %s: tensor<f8E8M0FNU>):
+    %0 = "onnx.DequantizeLinear"(%x, %s) {onnx.results = ["d"], output_dtype = 1 : i64} : (tensor<4x4xi8>, tensor<f8E8M0FNU>) -> tensor<4x4xf32>
+    %1 = "onnx.MatMul"(%f, %0) {onnx.results = ["m"]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    onnx.yield %1 : tensor<4x4xf32> {onnx.inputs = [{name = "x"}, {name = "f"}, {name = "s"}]}
+  }
+}
