@@ -33,6 +33,9 @@ class Deployed:
     # Open sizes: the number of the axis and its name, by input.
     axes: dict = dataclasses.field(default_factory=dict)
     seed: int = 0
+    # Measures the statistics of normalizations: values of deep networks with
+    # fresh ones vanish.
+    measures: bool = False
 
 
 def pixels(edge=EDGE, rows=1, name="x"):
@@ -76,7 +79,7 @@ def vision():
     made, timm = detectors.torchvision_model, packages.timm_model
     image = dict(family="torchvision", draw=pixels())
     yield Deployed("tv-mobilenet-v2", make=made("mobilenet_v2"), **image,
-                   **script)  # fmt: skip
+                   **script, measures=True)  # fmt: skip
     yield Deployed("tv-shufflenet", make=made("shufflenet_v2_x0_5"), **image)
     yield Deployed("tv-densenet", make=made("densenet121"), **image, **script)
     yield Deployed("tv-squeezenet", make=made("squeezenet1_1"), **image)
@@ -103,7 +106,8 @@ def detection():
     script = dict(exporter="script", opset=17)
     boxes = dict(outputs=("boxes", "scores", "labels"), family="detector")
     yield Deployed("tv-fasterrcnn", make=detectors.faster_rcnn,
-                   draw=picture(EDGE * 2), **boxes, **script)  # fmt: skip
+                   draw=picture(EDGE * 2), **boxes, **script,
+                   measures=True)  # fmt: skip
     yield Deployed("tv-ssdlite", make=detectors.ssdlite, draw=picture(EDGE * 2),
                    **boxes, **script)  # fmt: skip
     yield Deployed("yolo-nms", make=detectors.Yolo, draw=pixels(name="images"),
@@ -168,9 +172,25 @@ def export(entry, module, arrays, path):
         )  # fmt: skip
 
 
+def measure_statistics(entry, module):
+    kind = torch.nn.modules.batchnorm._BatchNorm
+    norms = [part for part in module.modules() if isinstance(part, kind)]
+    for norm in norms:
+        norm.train()
+        norm.momentum = None
+    random = np.random.default_rng(entry.seed + 1)
+    with torch.no_grad():
+        for _ in range(BATCHES):
+            module(*tensors(entry.draw(random)).values())
+    for norm in norms:
+        norm.eval()
+
+
 def write(entry, folder):
     """Writes into `folder`; what zoo.json says about the model."""
     module = packages.seeded(entry.make, entry.seed).eval()
+    if entry.measures:
+        measure_statistics(entry, module)
     random, files = np.random.default_rng(entry.seed), []
     for index in range(BATCHES):
         arrays = entry.draw(random)

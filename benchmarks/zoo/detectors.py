@@ -184,7 +184,8 @@ class YoloHead(nn.Module):
         steps = torch.arange(self.BINS, dtype=torch.float32)
         sides = (bins * steps.reshape(1, 1, -1, 1)).sum(2)
         y, x = torch.meshgrid(
-            torch.arange(height) + 0.5, torch.arange(length) + 0.5,
+            torch.arange(height, dtype=torch.float32) + 0.5,
+            torch.arange(length, dtype=torch.float32) + 0.5,
             indexing="ij",
         )  # fmt: skip
         centers = torch.stack([x, y]).reshape(1, 2, -1)

@@ -155,6 +155,8 @@ def test_what_is_wrong_is_said():
     beyond = {"errors": {"y": 0.02, "z": 0.001},
               "allowed": {"y": 1.0, "z": 1.0}, "beyond": ["y"]}
     assert runtimes.failures_of(beyond) == ["'y' off by 2 %, 1 allowed"]
+    beyond["allowed"] = {}
+    assert runtimes.failures_of(beyond) == ["'y' off by 2 %, no bound"]
     assert runtimes.failures_of({"invalid": "x: y"}) == ["invalid: x: y"]
     assert runtimes.failures_of({"error": "exit code 1: z"}) == [
         "exit code 1: z"
@@ -164,10 +166,14 @@ def test_what_is_wrong_is_said():
 
 def test_bounds_are_read():
     text = (
-        "m.onnx: verified: output 'a b' is within what rounding to fp16 "
-        "explains (off by 0.065 %, 0.14 % allowed)"
+        "output     max abs     max rel  1 - cosine  RMSE / RMS     allowed\n"
+        "a b          0.139        83.3    1.38e-05      0.53 %       1.1 %\n"
+        "y              117        16.7       0.291        71 %       3.7 %"
+        "  outside\n\n"
+        "nodes that add most to the outputs    alone   added   error\n"
+        "node 'k' (MatMul-13)                  0.2 %   0.29 %  0.29 %\n"
     )
-    assert runtimes.ALLOWED.findall(text) == [("a b", "0.065", "0.14")]
+    assert runtimes.BOUND.findall(text) == [("a b", "1.1"), ("y", "3.7")]
 
 
 def test_16_bit_is_found(tmp_path):
