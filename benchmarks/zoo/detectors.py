@@ -205,15 +205,19 @@ class YoloHead(nn.Module):
 class Yolo(YoloHead):
     """With the suppression of boxes that overlap better ones, by class."""
 
-    def forward(self, images):
+    def __init__(self):
         import torchvision
 
+        super().__init__()
+        self.suppress = torchvision.ops.nms
+
+    def forward(self, images):
         found = super().forward(images)[0].T
         boxes, scores = found[:, :4], found[:, 4:]
         best, labels = scores.max(1)
         # Boxes of different classes do not overlap.
-        apart = boxes + (labels * 4096.0)[:, None]
-        kept = torchvision.ops.nms(apart, best, 0.5)[:50]
+        apart = boxes + (labels.float() * 4096.0)[:, None]
+        kept = self.suppress(apart, best, 0.5)[:50]
         return boxes[kept], best[kept], labels[kept]
 
 

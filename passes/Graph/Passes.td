@@ -90,7 +90,7 @@ def RemoveCasts : GraphPass<"onnx-remove-casts"> {
       type.
 
     Left alone: casts whose result is an output of a graph, which keep its name,
-    casts that narrow, casts for which the user has a rule, and models in which
+    casts that narrow, casts for which the user has a rule, and graphs in which
     no node is to become 16 bit.
 
     Example: test/Graph/onnx-remove-casts.mlir

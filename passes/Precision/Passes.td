@@ -427,6 +427,9 @@ def Assign : PrecisionPass<"mp-assign"> {
            "the runtime computes with fp32 scales next to 16-bit floats, which "
            "opset 23 admits; else pairs whose scale 16 bit does not hold stay "
            "fp32">,
+    Option<"microsoftPairs", "microsoft-pairs", "bool", /*default=*/"false",
+           "the runtime takes QuantizeLinear and DequantizeLinear of "
+           "com.microsoft with 16-bit floats; else they stay fp32">,
     Option<"requantizedBiases", "requantized-biases", "bool",
            /*default=*/"true",
            "the runtime may quantize constant biases again, with the product of "
@@ -498,9 +501,9 @@ def SimplifyCasts : PrecisionPass<"mp-simplify-casts"> {
     value only to narrow it back, and none narrows the result of data movement
     that could have moved the narrow value instead (because it grows its
     operand, or because its operand is cast already). A narrowing that is
-    widened again rounds, and stays. A cast of the model to fp32 whose result is
-    only narrowed yields 16 bit itself, if it has not rounded or its operand has
-    integers or truth values; other casts of the model are left alone.
+    widened again rounds, and stays. A cast of the model from integers or truth
+    values to fp32 whose result is only narrowed yields 16 bit itself; other
+    casts of the model are left alone.
 
     Example: test/Precision/mp-simplify-casts.mlir
   }];
@@ -574,7 +577,8 @@ def VerifyPrecision : PrecisionPass<"mp-verify-precision"> {
     Before: the other passes. After: the pass has proved that every node has the
     types that `mp.precision` asks for, that the graph's inputs and outputs have
     the types that they had, and that operands that are updated in place are not
-    cast. All `mp.` attributes are gone except the module's `mp.summary`, which
+    cast. Casts that lose nothing between the types that values have now are gone
+    (as by `onnx-remove-casts`). All `mp.` attributes are gone except the module's `mp.summary`, which
     counts nodes by precision and casts. With `keep-marks` they stay, for a
     report that is made afterwards.
 

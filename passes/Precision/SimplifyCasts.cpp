@@ -98,12 +98,21 @@ static bool isOutput(Operation *cast) {
   });
 }
 
+/// Gives the value that takes the place of the cast its name if the cast is an
+/// output of the graph.
+static void handOverName(Operation *cast, Value value) {
+  if (!isOutput(cast))
+    return;
+  std::string name = onnxir::getValueName(cast->getResult(0)).str();
+  setValueName(cast->getResult(0), onnxir::getValueName(value).str());
+  setValueName(mlir::cast<OpResult>(value), name);
+}
+
 /// Removes a narrowing cast of a widened value: it gives back the narrow value
-/// exactly. The model's own casts widen, too.
+/// exactly.
 bool CastSimplifier::cancel(Operation *cast) {
   Operation *source = cast->getOperand(0).getDefiningOp();
-  if (!source || !isStandardOp(source, "Cast") ||
-      source->getNumOperands() != 1 ||
+  if (!isInsertedCast(source) ||
       source->getOperand(0).getType() != cast->getResult(0).getType() ||
       !is16BitTensor(cast->getResult(0).getType()) || isOutput(cast))
     return false;
@@ -114,10 +123,10 @@ bool CastSimplifier::cancel(Operation *cast) {
   return true;
 }
 
-/// Lets a cast of the model to fp32 whose result is only narrowed yield the
-/// 16-bit type itself, which rounds once. The result is the same if fp32 holds
-/// the operand. It holds integers up to 2^24: the result is the same in fp16,
-/// and the nearest number in bf16.
+/// Lets a cast of the model from integers or truth values, whose fp32 result is
+/// only narrowed, yield the 16-bit type itself, which rounds once. fp32 holds
+/// integers up to 2^24: the result is the same in fp16, and the nearest number
+/// in bf16.
 bool CastSimplifier::merge(Operation *cast) {
   Value value = cast->getOperand(0);
   Operation *source = value.getDefiningOp();
@@ -125,12 +134,11 @@ bool CastSimplifier::merge(Operation *cast) {
       source->getNumOperands() != 1 || !value.hasOneUse() ||
       getTensorElementType(cast->getResult(0).getType()) != lowType)
     return false;
-  Type before = getTensorElementType(source->getOperand(0).getType());
-  if (!before ||
-      !(isa<IntegerType>(before) ||
-        holdsAllNumbers(before, getTensorElementType(value.getType()))))
+  if (!isa_and_nonnull<IntegerType>(
+          getTensorElementType(source->getOperand(0).getType())))
     return false;
   narrowings.erase(value);
+  handOverName(cast, value);
   source->setAttr("to", cast->getAttr("to"));
   value.setType(withElementType(value.getType(), lowType));
   MLIRContext *context = source->getContext();
@@ -139,6 +147,9 @@ bool CastSimplifier::merge(Operation *cast) {
         mark::precision,
         PrecisionAttr::get(context, lowType,
                            StringAttr::get(context, "a cast merged into it")));
+  if (isOutput(cast))
+    setValueName(mlir::cast<OpResult>(value),
+                 onnxir::getValueName(cast->getResult(0)));
   cast->getResult(0).replaceAllUsesWith(value);
   erase(cast);
   return true;
@@ -169,11 +180,7 @@ bool CastSimplifier::hoist(Operation *cast) {
   bool grows = getSize(source) && getSize(source) < getSize(moved);
   if (!sourceCast && !grows)
     return false;
-  if (isOutput(cast)) {
-    std::string name = onnxir::getValueName(cast->getResult(0)).str();
-    setValueName(cast->getResult(0), onnxir::getValueName(moved).str());
-    setValueName(mlir::cast<OpResult>(moved), name);
-  }
+  handOverName(cast, moved);
   if (sourceCast) {
     movement->setOperand(0, sourceCast->getResult(0));
     cast->getResult(0).replaceAllUsesWith(moved);

@@ -8,6 +8,7 @@
 #include "Precision/Passes.h"
 
 #include "mp-opt/Graph/Casts.h"
+#include "mp-opt/Graph/LosslessCasts.h"
 #include "mp-opt/Precision/Analysis/QuantizedPairs.h"
 #include "mp-opt/Precision/Assignment/FloatTypeVariables.h"
 #include "mp-opt/Precision/Assignment/PrecisionRemarks.h"
@@ -69,12 +70,13 @@ void VerifyPrecision::count(Operation *node, Type assigned) {
     ++nodesLow;
 }
 
-/// The interface takes and yields the types that the user wants.
+/// The interface takes and yields the types that the user wants. Casts of the
+/// model read inputs of all types.
 void VerifyPrecision::collectInterface(GraphOp graph) {
   InterfaceTypes wanted(getOperation());
+  Type low = getLowType(getOperation());
   for (BlockArgument argument : graph.getBody().getArguments())
-    if (is16BitTensor(argument.getType()) &&
-        wanted.getInput(argument.getArgNumber()))
+    if (low && wanted.getInput(argument.getArgNumber()) == low)
       narrowed.insert(argument);
   if (YieldOp yield = getYield(graph.getBody()))
     for (OpOperand &output : yield->getOpOperands())
@@ -278,6 +280,9 @@ void VerifyPrecision::runOnOperation() {
     if (result.wasInterrupted() || (graph && failed(verifyInterface(graph))))
       return signalPassFailure();
   }
+  // Values and casts of the model may have the same type now.
+  if (int64_t removed = removeLosslessCasts(getOperation()))
+    addToCounter(getOperation(), mark::castsRemoved, removed);
   summarize();
   emitCastRemarks(getOperation());
   if (!keepMarks)

@@ -38,23 +38,27 @@ module @output attributes {onnx.opset_import = [["", 17]]} {
 
 // Casts back to the type before a wider one; the wider value has users.
 // CHECK-LABEL: @back
-// CHECK: ^bb0(%[[H:.*]]: tensor<2xf16>, %[[I:.*]]: tensor<2xi32>):
-// CHECK-NEXT: %[[W:.*]] = "onnx.Cast"(%[[H]]) {{.*}}to = 1 : i64}
+// CHECK: ^bb0(%[[X:.*]]: tensor<2xf32>, %[[I:.*]]: tensor<2xi32>, %[[H:.*]]: tensor<2xf16>):
+// CHECK-NEXT: %[[W:.*]] = "onnx.Cast"(%[[X]]) {{.*}}to = 11 : i64}
 // CHECK-NEXT: %[[E:.*]] = "onnx.Exp"(%[[W]])
-// CHECK-NEXT: %[[R:.*]] = "onnx.Relu"(%[[H]])
+// CHECK-NEXT: %[[R:.*]] = "onnx.Relu"(%[[X]])
 // CHECK-NEXT: %[[N:.*]] = "onnx.Neg"(%[[I]])
-// CHECK-NEXT: onnx.yield %[[E]], %[[R]], %[[N]]
+// CHECK-NEXT: %[[A:.*]] = "onnx.Abs"(%[[H]])
+// CHECK-NEXT: onnx.yield %[[E]], %[[R]], %[[N]], %[[A]]
 module @back attributes {onnx.opset_import = [["", 17]]} {
   onnx.graph {
-  ^bb0(%h: tensor<2xf16>, %i: tensor<2xi32>):
-    %w = "onnx.Cast"(%h) {onnx.results = ["w"], to = 1 : i64} : (tensor<2xf16>) -> tensor<2xf32>
-    %e = "onnx.Exp"(%w) {onnx.results = ["e"]} : (tensor<2xf32>) -> tensor<2xf32>
-    %b = "onnx.Cast"(%w) {onnx.results = ["b"], to = 10 : i64} : (tensor<2xf32>) -> tensor<2xf16>
-    %r = "onnx.Relu"(%b) {onnx.results = ["r"]} : (tensor<2xf16>) -> tensor<2xf16>
+  ^bb0(%x: tensor<2xf32>, %i: tensor<2xi32>, %h: tensor<2xf16>):
+    %w = "onnx.Cast"(%x) {onnx.results = ["w"], to = 11 : i64} : (tensor<2xf32>) -> tensor<2xf64>
+    %e = "onnx.Exp"(%w) {onnx.results = ["e"]} : (tensor<2xf64>) -> tensor<2xf64>
+    %b = "onnx.Cast"(%w) {onnx.results = ["b"], to = 1 : i64} : (tensor<2xf64>) -> tensor<2xf32>
+    %r = "onnx.Relu"(%b) {onnx.results = ["r"]} : (tensor<2xf32>) -> tensor<2xf32>
     %l = "onnx.Cast"(%i) {onnx.results = ["l"], to = 7 : i64} : (tensor<2xi32>) -> tensor<2xi64>
     %s = "onnx.Cast"(%l) {onnx.results = ["s"], to = 6 : i64} : (tensor<2xi64>) -> tensor<2xi32>
     %n = "onnx.Neg"(%s) {onnx.results = ["n"]} : (tensor<2xi32>) -> tensor<2xi32>
-    onnx.yield %e, %r, %n : tensor<2xf32>, tensor<2xf16>, tensor<2xi32> {onnx.inputs = [{name = "h"}, {name = "i"}], onnx.outputs = [{name = "e"}, {name = "r"}, {name = "n"}]}
+    %k = "onnx.Cast"(%h) {onnx.results = ["k"], to = 1 : i64} : (tensor<2xf16>) -> tensor<2xf32>
+    %m = "onnx.Cast"(%k) {onnx.results = ["m"], to = 10 : i64} : (tensor<2xf32>) -> tensor<2xf16>
+    %a = "onnx.Abs"(%m) {onnx.results = ["a"]} : (tensor<2xf16>) -> tensor<2xf16>
+    onnx.yield %e, %r, %n, %a : tensor<2xf64>, tensor<2xf32>, tensor<2xi32>, tensor<2xf16> {onnx.inputs = [{name = "x"}, {name = "i"}, {name = "h"}], onnx.outputs = [{name = "e"}, {name = "r"}, {name = "n"}, {name = "a"}]}
   }
 }
 

@@ -23,9 +23,10 @@ import subprocess
 import sys
 import traceback
 
+import numpy as np
 import onnx
 from evaluation import compare, evaluate
-from onnx import TensorProto
+from onnx import TensorProto, helper
 from op_table import make_model
 from random_policy import choose_policy, deny_all, deny_all_nodes, nodes_of
 
@@ -35,6 +36,7 @@ RUNNER = os.environ.get(
     str(ROOT / "build" / "bin" / "mp-opt-property-runner"),
 )
 LOW_TYPES = {"bf16": TensorProto.BFLOAT16, "fp16": TensorProto.FLOAT16}
+FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE, *LOW_TYPES.values())
 RULES = ("first-operand", "min-cut")
 # One of this many models is checked in each of these ways, too.
 EVERY_NUMBER, EVERY_RUNTIME, EVERY_DENIAL = 4, 8, 4
@@ -122,8 +124,11 @@ def check_interface(source, result):
 def check_names(source, result):
     before = collections.Counter(n.name for n in nodes_of(source.graph))
     after = collections.Counter(n.name for n in nodes_of(result.graph))
+    # check_casts says which of these may be gone.
+    casts = {n.name for n in nodes_of(source.graph) if n.op_type == "Cast"}
     for name in before:
-        if name and after[name] != before[name]:
+        is_kept = name not in casts or after[name] > before[name]
+        if name and after[name] != before[name] and is_kept:
             yield f"{before[name]} nodes '{name}' became {after[name]}"
     for name, count in after.items():
         if name and name not in before and count > 1:
@@ -145,30 +150,69 @@ def check_nodes(source, result):
         called(result, n) for n in nodes_of(result.graph)
     )
     for op_type, count in before.items():
-        if after[op_type] < count:
+        if op_type != "Cast" and after[op_type] < count:
             yield f"{count} nodes {op_type} became {after[op_type]}"
     if source.opset_import == result.opset_import:
         for op_type, count in after.items():
             is_new = op_type in ("Cast", "Constant")
             if not is_new and count > before[op_type]:
                 yield f"{before[op_type]} nodes {op_type} became {count}"
-    casts = [
-        tuple(n.output)
-        for n in nodes_of(source.graph)
-        if n.op_type == "Cast"
-    ]
-    left = {
-        tuple(n.output)
-        for n in nodes_of(result.graph)
-        if n.op_type == "Cast"
+    yield from check_casts(source, result)
+
+
+def element_types(graph):
+    """Of values by name, of this graph and the graphs in it."""
+    types = {}
+    for inner in graphs_of(graph):
+        for value in [*inner.input, *inner.output, *inner.value_info]:
+            types[value.name] = value.type.tensor_type.elem_type
+        types.update({i.name: i.data_type for i in inner.initializer})
+    return types
+
+
+def holds_all(wide, narrow):
+    """Whether the type `wide` has all numbers of the type `narrow`."""
+    try:
+        wide, narrow = map(helper.tensor_dtype_to_np_dtype, (wide, narrow))
+    except KeyError:
+        return False
+    bfloat16 = helper.tensor_dtype_to_np_dtype(TensorProto.BFLOAT16)
+    if bfloat16 not in (wide, narrow):
+        return np.can_cast(narrow, wide, "safe")
+    if wide == bfloat16:
+        # Eight binary digits.
+        return narrow in (bfloat16, np.dtype(bool), np.uint8, np.int8)
+    return wide in (np.float32, np.float64)
+
+
+def check_casts(source, result):
+    """The model's own casts stay, but those that lose nothing: to the operand's
+    type or a wider one, from a wider one back, of whole constants, and of
+    values that have become 16 bit themselves."""
+    types, after = (
+        element_types(onnx.shape_inference.infer_shapes(model).graph)
+        for model in (source, result)
+    )
+    casts = {
+        n.output[0]: n for n in nodes_of(source.graph) if n.op_type == "Cast"
     }
-    # Its result may have another name where it ends a graph.
-    ends = set()
+    constants = {i.name for g in graphs_of(source.graph) for i in g.initializer}
+    constants.update(
+        n.output[0] for n in nodes_of(source.graph) if n.op_type == "Constant"
+    )
+    left = {n.output[0] for n in nodes_of(result.graph) if n.op_type == "Cast"}
+    # A result may have another name where it ends a graph.
     for graph in graphs_of(source.graph):
-        ends.update((v.name,) for v in graph.output)
-    for outputs in casts:
-        if outputs not in left and outputs not in ends:
-            yield f"the model's own cast to {outputs} is gone"
+        left.update(v.name for v in graph.output)
+    # The least type that holds the numbers of a value.
+    least = {name: after.get(name, kind) for name, kind in types.items()}
+    for name, node in casts.items():
+        to, value = types.get(name), node.input[0]
+        is_whole = value in constants and types.get(value) not in FLOATS
+        is_lossless = is_whole or holds_all(to, least.get(value))
+        least[name] = least.get(value) if is_lossless else to
+        if name not in left and not is_lossless:
+            yield f"the model's own cast to '{name}' is gone"
 
 
 def graphs_of(graph):

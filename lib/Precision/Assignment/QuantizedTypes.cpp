@@ -51,6 +51,9 @@ DecisionReason QuantizedTypes::getObstacle(Operation *op) {
         "the runtime has integer kernels for fp32 pairs only");
   if (isDequantizer(op) && readsInt32(op))
     return getInt32Obstacle(op);
+  if (!getDomain(op).empty() && !graph.getOptions().microsoftPairs)
+    return graph.getReason(
+        "not every runtime takes this form with 16-bit floats");
   if (mustHoldScale(op)) {
     Value scale = getQuantizationScale(op);
     Operation *source = scale ? scale.getDefiningOp() : nullptr;
@@ -149,7 +152,7 @@ static bool isOnlyQuantized(Operation *product) {
 
 /// The least magnitude of a scale that is not zero; absent if the value is not
 /// dequantized with a constant scale.
-static std::optional<double> getLeastScale(Value value) {
+static std::optional<double> getMinScale(Value value) {
   Operation *source = value.getDefiningOp();
   Value scale = isDequantizer(source) ? getQuantizationScale(source) : Value();
   Operation *constant = scale ? getFixedConstant(scale) : nullptr;
@@ -179,8 +182,8 @@ void QuantizedTypes::checkBias(Operation *product) {
   bool isConstantBias =
       source &&
       (mp::isConstant(source) || (isDequantizer(source) && readsInt32(source)));
-  auto left = getLeastScale(product->getOperand(0));
-  auto right = getLeastScale(product->getOperand(1));
+  auto left = getMinScale(product->getOperand(0));
+  auto right = getMinScale(product->getOperand(1));
   auto consumer = graph.consumers.find(&product->getOpOperand(0));
   if (!isConstantBias || !left || !right || *left * *right >= minBiasScale ||
       consumer == graph.consumers.end())
