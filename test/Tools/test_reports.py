@@ -62,6 +62,7 @@ def is_integer(value):
 
 
 CHANGE = {"before": is_integer, "after": is_integer}
+PORT = {"name": str, "type": str, "before": str}
 SUMMARY = {
     "schema_version": lambda value: value == 2,
     "tool": {"name": lambda value: value == "mp-opt", "version": str},
@@ -72,6 +73,8 @@ SUMMARY = {
         "runs_in": [str],
         "not_in": [{"runtime": str, "reason": str, "remedies": [str]}],
     },
+    "graph_inputs": [PORT],
+    "graph_outputs": [PORT],
     "multiply_adds": {"*": is_integer},
     "kept": [
         {
