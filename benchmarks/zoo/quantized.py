@@ -381,6 +381,8 @@ RECIPES = [
     Recipe("resnet-qoperator", RESNET,
            with_options(form="QOperator", activations="QUInt8")),
     Recipe("resnet-fake-weights", RESNET, fake_weights),
+    Recipe("resnet-microsoft", RESNET,
+           with_options(extra_options={"UseQDQContribOps": True})),
     Recipe("resnet-opset23", RESNET, at_opset(23)),
     Recipe("resnet-half-scales", RESNET, half_scales),
     Recipe("resnet-half-casts", RESNET, half_with_casts),

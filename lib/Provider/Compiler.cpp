@@ -95,16 +95,21 @@ void Settings::setMaxSizes(const std::string &value) {
 // Models
 //===----------------------------------------------------------------------===//
 
+/// The name of models that are only checked.
+static constexpr const char *checkedName = "<part>.onnx";
+
 std::string findObstacle(const std::string &model) {
   mp_opt_model *read = nullptr;
   mp_opt_status status = mp_opt_model_view(model.data(), model.size(),
-                                           "<part>.onnx", nullptr, &read);
+                                           checkedName, nullptr, &read);
   ModelPtr owner(read);
   if (status == MP_OPT_STATUS_OK)
     status = mp_opt_check_compile(read);
   if (status == MP_OPT_STATUS_OK)
     return "";
   std::string text = mp_opt_error_text();
+  if (size_t end = text.find(": "); text.rfind(checkedName, 0) == 0)
+    text.erase(0, end + 2);
   return text.empty() ? "it cannot be compiled" : text;
 }
 

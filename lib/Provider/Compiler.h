@@ -52,7 +52,7 @@ private:
   void setMaxSizes(const std::string &value);
 
   OptionsPtr options;
-  size_t maxSizes = 4;
+  size_t maxSizes = 1;
 };
 
 /// Throws the thread's last error of the compiler unless the status is OK.

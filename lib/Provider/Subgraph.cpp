@@ -36,6 +36,7 @@ Subgraph::Subgraph(const Api &api, const Settings &settings, const Graph *graph,
   inputs = writer.getInputs();
   for (ModelInput &input : inputs) {
     isStatic &= input.type.isStatic();
+    canBeGeneral &= input.type.hasRank;
     // Sizes of one name may differ: exporters give meaningless names.
     input.type.names.clear();
   }
@@ -76,7 +77,8 @@ void Subgraph::addConstants(const GraphView &view, GraphPart &part) const {
 }
 
 /// The program for the sizes of arrays, or for any sizes.
-ProgramPtr Subgraph::compile(const std::vector<mp_opt_array> *arrays) {
+Subgraph::SharedProgram
+Subgraph::compile(const std::vector<mp_opt_array> *arrays) {
   std::vector<ModelInput> own = inputs;
   for (size_t index = 0; arrays && index < own.size(); ++index) {
     const mp_opt_array &array = (*arrays)[index];
@@ -84,54 +86,66 @@ ProgramPtr Subgraph::compile(const std::vector<mp_opt_array> *arrays) {
     own[index].type.sizes.assign(array.sizes, array.sizes + array.rank);
   }
   appendInputs(own, modelSize, model);
-  return compileModel(model, name + ".onnx", settings);
+  return SharedProgram(compileModel(model, name + ".onnx", settings));
 }
 
 //===----------------------------------------------------------------------===//
 // Programs
 //===----------------------------------------------------------------------===//
 
-mp_opt_program *Subgraph::find(const std::vector<int64_t> &sizes) const {
-  for (const std::unique_ptr<Form> &form : forms)
-    if (form->sizes == sizes)
-      return form->program.get();
-  return general.get();
+/// Programs for sizes are dropped if there are more of them.
+static constexpr size_t maxForms = 64;
+
+Subgraph::SharedProgram
+Subgraph::find(const std::vector<int64_t> &sizes) const {
+  std::shared_lock<std::shared_mutex> lock(mutex);
+  for (const Form &form : forms)
+    if (form.sizes == sizes)
+      return form.program;
+  return general;
 }
 
-mp_opt_program *Subgraph::getProgram(const std::vector<mp_opt_array> &arrays) {
-  // `general` is set before the first run, and then remains.
+/// Makes the program for any sizes once there are enough for known ones. False
+/// if there is none.
+bool Subgraph::compileGeneral() {
+  if (!canBeGeneral || forms.size() < settings.getMaxSizes())
+    return false;
+  try {
+    SharedProgram made = compile(nullptr);
+    std::unique_lock<std::shared_mutex> lock(mutex);
+    general = std::move(made);
+    return true;
+  } catch (const std::runtime_error &) {
+    // Code for known sizes may still be possible.
+    canBeGeneral = false;
+    return false;
+  }
+}
+
+Subgraph::SharedProgram
+Subgraph::getProgram(const std::vector<mp_opt_array> &arrays) {
+  // It is set before the first run, and then remains.
   if (isStatic)
-    return general.get();
+    return general;
   std::vector<int64_t> sizes;
   for (const mp_opt_array &array : arrays) {
     sizes.push_back(array.rank);
     sizes.insert(sizes.end(), array.sizes, array.sizes + array.rank);
   }
-  {
-    std::shared_lock<std::shared_mutex> lock(mutex);
-    if (mp_opt_program *program = find(sizes))
-      return program;
-  }
+  if (SharedProgram program = find(sizes))
+    return program;
   std::lock_guard<std::mutex> one(compiling);
-  {
-    // Another thread may have compiled it.
-    std::shared_lock<std::shared_mutex> lock(mutex);
-    if (mp_opt_program *program = find(sizes))
-      return program;
-  }
-  bool isRanked =
-      std::all_of(inputs.begin(), inputs.end(),
-                  [](const ModelInput &input) { return input.type.hasRank; });
-  bool isGeneral = isRanked && forms.size() >= settings.getMaxSizes();
-  ProgramPtr made = compile(isGeneral ? nullptr : &arrays);
-  mp_opt_program *program = made.get();
+  // Another thread may have compiled it.
+  if (SharedProgram program = find(sizes))
+    return program;
+  if (compileGeneral())
+    return general;
+  SharedProgram made = compile(&arrays);
   std::unique_lock<std::shared_mutex> lock(mutex);
-  if (isGeneral)
-    general = std::move(made);
-  else
-    forms.push_back(
-        std::make_unique<Form>(Form{std::move(sizes), std::move(made)}));
-  return program;
+  if (forms.size() >= maxForms)
+    forms.erase(forms.begin());
+  forms.push_back({std::move(sizes), made});
+  return made;
 }
 
 //===----------------------------------------------------------------------===//
@@ -195,10 +209,10 @@ void Subgraph::run(KernelContext *context) {
     arrays[index] = {nullptr,      tensor.element, int32_t(tensor.rank),
                      tensor.sizes, tensor.data,    bytes};
   }
-  mp_opt_program *program = getProgram(arrays);
-  Call call = {api, context, numOutputs, "", {}, program};
+  SharedProgram program = getProgram(arrays);
+  Call call = {api, context, numOutputs, "", {}, program.get()};
   mp_opt_status status = mp_opt_program_run_into(
-      program, arrays.data(), arrays.size(),
+      program.get(), arrays.data(), arrays.size(),
       [](size_t output, const int64_t *sizes, int32_t rank, void *user) {
         return static_cast<Call *>(user)->place(output, sizes, size_t(rank));
       },

@@ -26,19 +26,20 @@ public:
            const Node *fused);
 
 private:
-  /// A program and the sizes of all inputs that it takes, one after the other;
-  /// none if it takes any.
+  using SharedProgram = std::shared_ptr<mp_opt_program>;
+  /// A program and the sizes of all inputs that it takes, one after the other.
   struct Form {
     std::vector<int64_t> sizes;
-    ProgramPtr program;
+    SharedProgram program;
   };
   struct Call;
 
   void addConstants(const GraphView &view, GraphPart &part) const;
   void run(KernelContext *context);
-  mp_opt_program *getProgram(const std::vector<mp_opt_array> &arrays);
-  mp_opt_program *find(const std::vector<int64_t> &sizes) const;
-  ProgramPtr compile(const std::vector<mp_opt_array> *arrays);
+  SharedProgram getProgram(const std::vector<mp_opt_array> &arrays);
+  SharedProgram find(const std::vector<int64_t> &sizes) const;
+  bool compileGeneral();
+  SharedProgram compile(const std::vector<mp_opt_array> *arrays);
 
   const Api &api;
   const Settings &settings;
@@ -49,12 +50,15 @@ private:
   std::vector<ModelInput> inputs;
   size_t numOutputs = 0;
   bool isStatic = true;
+  /// False if there cannot be a program for any sizes.
+  bool canBeGeneral = true;
 
-  /// Guards `forms`, whose elements do not change.
+  /// Guards the programs.
   mutable std::shared_mutex mutex;
-  std::vector<std::unique_ptr<Form>> forms;
+  /// The oldest first.
+  std::vector<Form> forms;
   /// The program for any sizes.
-  ProgramPtr general;
+  SharedProgram general;
   /// Held while a program is compiled.
   std::mutex compiling;
 };

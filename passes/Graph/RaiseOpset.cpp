@@ -119,6 +119,21 @@ static bool isPairOfAllowed(Operation *pair, QuantizationScales &scales) {
   return false;
 }
 
+/// True if a node reads a value that is dequantized in fp32 at every opset: it
+/// stays fp32, too, and needs none.
+static bool readsF32Pair(Operation *op, bool raisesPairs,
+                         QuantizationScales &scales) {
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    Operation *source = operand.getDefiningOp();
+    while (source && canMoveDequantized(source))
+      source = source->getOperand(0).getDefiningOp();
+    if (!isDequantizer(source) || readsInt32(source))
+      return false;
+    return !raisesPairs || hasClass(source, OpClass::Deny) ||
+           !scales.getObstacle(source).empty();
+  });
+}
+
 static void collectNeeded(Operation *scope, ElementKind low, bool raisesPairs,
                           const RuntimeKernels *kernels, NeededOpsets &needed) {
   if (kernels && kernels->getProfile().has(RuntimeRule::Storage))
@@ -128,6 +143,8 @@ static void collectNeeded(Operation *scope, ElementKind low, bool raisesPairs,
   scope->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (!hasClass(op, OpClass::Allow) &&
         !(raisesPairs && isPairOfAllowed(op, scales)))
+      return;
+    if (readsF32Pair(op, raisesPairs, scales))
       return;
     const SchemaCache::Entry &entry = schemas.lookup(op);
     FloatSignature signature(op, entry.schema);

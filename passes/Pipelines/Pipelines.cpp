@@ -50,6 +50,8 @@ void addAssign(OpPassManager &pm, const MixedPrecisionRequest &from,
   options.keepQuantized = keepQuantized || keepsPairs(from);
   options.ownScales =
       hasRule(from.runtime, RuntimeRule::OwnScales, /*ofAny=*/false);
+  // The table of a runtime says which types it takes.
+  options.microsoftPairs = !from.runtime.empty() && from.runtime != "any";
   options.requantizedBiases =
       hasRule(from.runtime, RuntimeRule::RequantizedBiases, /*ofAny=*/true);
   pm.addPass(createAssign(options));

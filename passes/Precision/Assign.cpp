@@ -73,6 +73,7 @@ FailureOr<AssignmentOptions> Assign::getOptions() {
   options.proveOptimum = proveOptimum;
   options.keepQuantizedF32 = keepQuantized;
   options.ownScales = ownScales;
+  options.microsoftPairs = microsoftPairs;
   options.requantizedBiases = requantizedBiases;
   if (ErrorLimitAttr limit = mp::getErrorLimit(module)) {
     options.errorLimit = limit.getLimit().getValueAsDouble();

@@ -78,6 +78,8 @@ LogicalResult InterfaceCaster::check(Type type) const {
 bool InterfaceCaster::passCast(Operation *cast, BlockArgument argument) {
   if (!isStandardOp(cast, "Cast"))
     return false;
+  // The type that the Cast was decided to read is gone.
+  cast->removeAttr(mark::precision);
   OpResult result = cast->getResult(0);
   if (result.getType() != argument.getType() || isYielded(result))
     return true;

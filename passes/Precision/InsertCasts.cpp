@@ -122,6 +122,7 @@ Value CastInserter::getCast(Value value, Type elementType) {
   if (elementType == lowType && isDequantized(value) &&
       !hasClass(source, OpClass::Deny)) {
     Value again = dequantizeAgain(source);
+    takeOverName(value, mlir::cast<OpResult>(again));
     return casts[{value, elementType}] = again;
   }
   OpResult result = builder.create(value, elementType);
@@ -146,9 +147,14 @@ void CastInserter::foldInt32(Operation *scope) {
     Value constant = createDequantized(op, builder.getNames());
     if (!constant)
       continue;
+    // An output keeps its name.
+    std::string name = onnxir::getValueName(op->getResult(0)).str();
+    bool isYielded = llvm::any_of(op->getUsers(), llvm::IsaPred<YieldOp>);
     op->getResult(0).replaceAllUsesWith(constant);
     SmallVector<Value> operands(op->getOperands());
     op->erase();
+    if (isYielded)
+      setValueName(mlir::cast<OpResult>(constant), name);
     for (Value operand : operands)
       if (Operation *source = operand.getDefiningOp();
           source && isConstant(source) && source->use_empty())

@@ -427,6 +427,9 @@ def Assign : PrecisionPass<"mp-assign"> {
            "the runtime computes with fp32 scales next to 16-bit floats, which "
            "opset 23 admits; else pairs whose scale 16 bit does not hold stay "
            "fp32">,
+    Option<"microsoftPairs", "microsoft-pairs", "bool", /*default=*/"false",
+           "the runtime takes QuantizeLinear and DequantizeLinear of "
+           "com.microsoft with 16-bit floats; else they stay fp32">,
     Option<"requantizedBiases", "requantized-biases", "bool",
            /*default=*/"true",
            "the runtime may quantize constant biases again, with the product of "

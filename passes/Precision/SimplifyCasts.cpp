@@ -98,6 +98,16 @@ static bool isOutput(Operation *cast) {
   });
 }
 
+/// Gives the value that takes the place of the cast its name if the cast is an
+/// output of the graph.
+static void handOverName(Operation *cast, Value value) {
+  if (!isOutput(cast))
+    return;
+  std::string name = onnxir::getValueName(cast->getResult(0)).str();
+  setValueName(cast->getResult(0), onnxir::getValueName(value).str());
+  setValueName(mlir::cast<OpResult>(value), name);
+}
+
 /// Removes a narrowing cast of a widened value: it gives back the narrow value
 /// exactly.
 bool CastSimplifier::cancel(Operation *cast) {
@@ -128,6 +138,7 @@ bool CastSimplifier::merge(Operation *cast) {
           getTensorElementType(source->getOperand(0).getType())))
     return false;
   narrowings.erase(value);
+  handOverName(cast, value);
   source->setAttr("to", cast->getAttr("to"));
   value.setType(withElementType(value.getType(), lowType));
   MLIRContext *context = source->getContext();
@@ -169,11 +180,7 @@ bool CastSimplifier::hoist(Operation *cast) {
   bool grows = getSize(source) && getSize(source) < getSize(moved);
   if (!sourceCast && !grows)
     return false;
-  if (isOutput(cast)) {
-    std::string name = onnxir::getValueName(cast->getResult(0)).str();
-    setValueName(cast->getResult(0), onnxir::getValueName(moved).str());
-    setValueName(mlir::cast<OpResult>(moved), name);
-  }
+  handOverName(cast, moved);
   if (sourceCast) {
     movement->setOperand(0, sourceCast->getResult(0));
     cast->getResult(0).replaceAllUsesWith(moved);

@@ -70,12 +70,13 @@ void VerifyPrecision::count(Operation *node, Type assigned) {
     ++nodesLow;
 }
 
-/// The interface takes and yields the types that the user wants.
+/// The interface takes and yields the types that the user wants. Casts of the
+/// model read inputs of all types.
 void VerifyPrecision::collectInterface(GraphOp graph) {
   InterfaceTypes wanted(getOperation());
+  Type low = getLowType(getOperation());
   for (BlockArgument argument : graph.getBody().getArguments())
-    if (is16BitTensor(argument.getType()) &&
-        wanted.getInput(argument.getArgNumber()))
+    if (low && wanted.getInput(argument.getArgNumber()) == low)
       narrowed.insert(argument);
   if (YieldOp yield = getYield(graph.getBody()))
     for (OpOperand &output : yield->getOpOperands())

@@ -106,7 +106,8 @@ NAMED = re.compile(
 # Flags of other programs than those of the repository, which pages name.
 FOREIGN_FLAGS = {"--install", "--prefix", "--load-dialect-plugin",
                  "--load-pass-plugin", "--name", "--hostfile",
-                 "--param", "--config", "--package-config", "--extensions"}
+                 "--param", "--config", "--package-config", "--extensions",
+                 "--best", "--int8", "--onnx"}
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]+\b(?!-?\*)")
 
 

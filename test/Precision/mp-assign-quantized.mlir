@@ -4,6 +4,7 @@
 // RUN: mp-opt %s --split-input-file --mp-set-policy=precision=fp16 --mp-classify --mp-assign=keep-quantized-f32=true | FileCheck %s --check-prefix=KEPT
 // RUN: mp-opt %s --split-input-file --mp-set-policy=precision=fp16 --mp-classify --mp-assign=requantized-biases=false | FileCheck %s --check-prefix=BIAS
 // RUN: mp-opt %s --split-input-file --mp-set-policy=precision=fp16 --mp-classify --mp-assign=own-scales=true | FileCheck %s --check-prefix=OWN
+// RUN: mp-opt %s --split-input-file --mp-set-policy=precision=fp16 --mp-classify --mp-assign=microsoft-pairs=true | FileCheck %s --check-prefix=MICROSOFT
 
 // DequantizeLinear has the type of its users, and QuantizeLinear that of the
 // node before it. Nodes between pairs are 16 bit, too; the input of the graph is
@@ -236,5 +237,45 @@ module @compared attributes {onnx.opset_import = [["", 19]]} {
     %1 = "onnx.Greater"(%0, %0) {onnx.results = ["g"]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xi1>
     %2 = "onnx.MatMul"(%f, %0) {onnx.results = ["m"]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     onnx.yield %1, %2 : tensor<4x4xi1>, tensor<4x4xf32>
+  }
+}
+
+// -----
+
+// com.microsoft has a pair of its own, of fp32 and fp16.
+// CHECK-LABEL: @microsoft
+// CHECK: "onnx.com.microsoft.DequantizeLinear"{{.*}}mp.precision = #mp.precision<f32, reason = "not every runtime takes this form with 16-bit floats"
+// CHECK: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<f32
+// MICROSOFT-LABEL: @microsoft
+// MICROSOFT: "onnx.com.microsoft.DequantizeLinear"{{.*}}mp.precision = #mp.precision<f16
+// MICROSOFT: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<f16
+// BF16-LABEL: @microsoft
+// BF16: "onnx.com.microsoft.DequantizeLinear"{{.*}}mp.precision = #mp.precision<f32
+module @microsoft attributes {onnx.opset_import = [["", 17], ["com.microsoft", 1]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4x4xi8>, %f: tensor<4x4xf32>):
+    %s = onnx.initializer "s" dense<0.25> : tensor<f32> : tensor<f32>
+    %z = onnx.initializer "z" dense<0> : tensor<i8> : tensor<i8>
+    %0 = "onnx.com.microsoft.DequantizeLinear"(%x, %s, %z) {onnx.results = ["d"]} : (tensor<4x4xi8>, tensor<f32>, tensor<i8>) -> tensor<4x4xf32>
+    %1 = "onnx.MatMul"(%f, %0) {onnx.results = ["m"]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    onnx.yield %1 : tensor<4x4xf32>
+  }
+}
+
+// -----
+
+// A scale of 8 bits keeps its type; output_dtype says that of the result.
+// CHECK-LABEL: @power_of_two
+// CHECK: "onnx.DequantizeLinear"{{.*}}mp.precision = #mp.precision<f32, reason = "the range of scale '{0}' is not known", values = ["s"]>
+// CHECK: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<f32
+// BF16-LABEL: @power_of_two
+// BF16: "onnx.DequantizeLinear"{{.*}}mp.precision = #mp.precision<bf16
+// BF16: "onnx.MatMul"{{.*}}mp.precision = #mp.precision<bf16
+module @power_of_two attributes {onnx.opset_import = [["", 24]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<4x4xi8>, %f: tensor<4x4xf32>, %s: tensor<f8E8M0FNU>):
+    %0 = "onnx.DequantizeLinear"(%x, %s) {onnx.results = ["d"], output_dtype = 1 : i64} : (tensor<4x4xi8>, tensor<f8E8M0FNU>) -> tensor<4x4xf32>
+    %1 = "onnx.MatMul"(%f, %0) {onnx.results = ["m"]} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    onnx.yield %1 : tensor<4x4xf32> {onnx.inputs = [{name = "x"}, {name = "f"}, {name = "s"}]}
   }
 }

@@ -1,5 +1,6 @@
 // RUN: mp-opt %s --split-input-file --mp-set-policy=precision=fp16 --mp-classify --onnx-raise-opset | FileCheck %s
 // RUN: mp-opt %s --split-input-file --mp-set-policy=precision=fp16 --mp-classify --onnx-raise-opset=keep-quantized-f32=true | FileCheck %s --check-prefix=KEPT
+// RUN: mp-opt %s --split-input-file --mp-set-policy --mp-classify --onnx-raise-opset | FileCheck %s --check-prefix=BF16
 // KEPT-COUNT-4: onnx.opset_import = {{\[}}["", 13]]
 
 // Pairs next to a product need 19, also through cheap nodes.
@@ -56,5 +57,31 @@ module @bias attributes {onnx.opset_import = [["", 13]]} {
     %0 = "onnx.DequantizeLinear"(%n, %s) {onnx.results = ["d"]} : (tensor<4xi32>, tensor<f32>) -> tensor<4xf32>
     %1 = "onnx.Gemm"(%f, %f, %0) {onnx.results = ["m"]} : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
     onnx.yield %1 : tensor<4x4xf32>
+  }
+}
+
+// -----
+
+// A product that stays fp32 with its pair needs nothing; another one does.
+// BF16: module @kept attributes {{.*}}onnx.opset_import = {{\[}}["", 19]]
+// BF16: module @free attributes {{.*}}onnx.opset_import = {{\[}}["", 22]]
+module @kept attributes {onnx.opset_import = [["", 19]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<1x1x4x4xi8>, %s: tensor<f32>, %w: tensor<1x1x1x1xf32>):
+    %0 = "onnx.DequantizeLinear"(%x, %s) {onnx.results = ["d"]} : (tensor<1x1x4x4xi8>, tensor<f32>) -> tensor<1x1x4x4xf32>
+    %1 = "onnx.Conv"(%0, %w) {onnx.results = ["c"]} : (tensor<1x1x4x4xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x4x4xf32>
+    onnx.yield %1 : tensor<1x1x4x4xf32>
+  }
+}
+
+// -----
+
+module @free attributes {onnx.opset_import = [["", 19]]} {
+  onnx.graph {
+  ^bb0(%x: tensor<1x1x4x4xi8>, %w: tensor<1x1x1x1xf32>):
+    %s = onnx.initializer "s" dense<0.25> : tensor<f32> : tensor<f32>
+    %0 = "onnx.DequantizeLinear"(%x, %s) {onnx.results = ["d"]} : (tensor<1x1x4x4xi8>, tensor<f32>) -> tensor<1x1x4x4xf32>
+    %1 = "onnx.Conv"(%0, %w) {onnx.results = ["c"]} : (tensor<1x1x4x4xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x4x4xf32>
+    onnx.yield %1 : tensor<1x1x4x4xf32>
   }
 }

@@ -101,7 +101,7 @@ def test_types(element, dtype, bound, sizes):
     session = mp_opt.onnxruntime.session(
         perceptron(element, dtype, sizes), record()
     )
-    # onnxruntime makes a Gemm of the first two, but not in bf16.
+    # onnxruntime may make a Gemm of the first two.
     ((provider, operators),) = parts(session)
     assert provider == "mp-opt" and operators[-3:] == ["Gelu", "MatMul", "Softmax"]
     x = data(5)
@@ -242,6 +242,29 @@ def test_sizes_that_depend_on_values():
         assert (got["z"].astype("float32") == x[x > 0]).all()
 
 
+@pytest.mark.parametrize("max_sizes", [0, 2])
+def test_numbers_of_dimensions_that_are_known_in_a_run(max_sizes):
+    """Between two nodes of another provider; each number has a program."""
+    session = mp_opt.onnxruntime.session(
+        parse_model(
+            '<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>\n'
+            "g (float[N] x, int64[R] n) => (float[] y) {"
+            "  a = Reshape (x, n)"
+            "  b = ai.onnx.ml.Binarizer <threshold = 0.5> (a)"
+            "  c = Exp (b)  y = Neg (c) }"
+        ),
+        record(),
+        max_sizes=max_sizes,
+    )
+    assert ("mp-opt", ["Exp", "Neg"]) in parts(session)
+    x = numpy.array([0, 1, 2, 0.25, 0, 1, 1, 0], "float32")
+    expected = -numpy.exp((x > 0.5).astype("float32"))
+    for shape in ([8], [2, 4], [2, 2, 2], [4, 2], [1, 8, 1, 1], [8], [1, 1, 1, 2, 4]):
+        got = session.run(None, {"x": x, "n": numpy.array(shape)})[0]
+        assert list(got.shape) == shape
+        numpy.testing.assert_allclose(got.ravel(), expected, rtol=1e-6)
+
+
 def test_functions_of_a_model():
     session = mp_opt.onnxruntime.session(
         parse_model(
@@ -270,6 +293,36 @@ def test_quantized_weights_of_four_bits():
     session = mp_opt.onnxruntime.session(model)
     x = numpy.ones((2, 4), "float32")
     assert (session.run(None, {"x": x})[0] == [[2, 4, 2, 4]] * 2).all()
+
+
+def test_data_in_other_files(tmp_path):
+    """Weights in a file of their own, of an outer graph as well."""
+    model = perceptron(TensorProto.BFLOAT16, BF16)
+    path = tmp_path / "model.onnx"
+    onnx.save(
+        model, path, save_as_external_data=True, location="weights.bin",
+        size_threshold=0,
+    )  # fmt: skip
+    assert (tmp_path / "weights.bin").stat().st_size > 4000
+    x = data(3)
+    results = [
+        mp_opt.onnxruntime.run(mp_opt.onnxruntime.session(source), {"x": x.astype(BF16)})
+        for source in (str(path), perceptron(TensorProto.BFLOAT16, BF16))
+    ]
+    assert (results[0]["y"] == results[1]["y"]).all()
+
+
+def test_defaults_of_inputs():
+    """Initializers that may be overridden are inputs of the provider's part."""
+    model = parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]>\n'
+        "g (float[2] x, float[2] b) => (float[2] y) <float[2] b = {1, 2}>"
+        "{ y = Add (x, b) }"
+    )
+    session = mp_opt.onnxruntime.session(model)
+    x = numpy.ones(2, "float32")
+    assert session.run(None, {"x": x})[0].tolist() == [2, 3]
+    assert session.run(None, {"x": x, "b": x})[0].tolist() == [2, 2]
 
 
 def test_precision_is_an_option():
@@ -316,6 +369,27 @@ def test_registration_is_done_once():
         check=True, capture_output=True, text=True,
     ).stdout.strip()  # fmt: skip
     assert printed == mp_opt.onnxruntime.get_library_path()
+
+
+def test_the_library_stays_after_it_is_unregistered():
+    """Threads of its pool are still there, and it can be registered again."""
+    code = """
+import mp_opt.onnxruntime, numpy, onnx.parser, onnxruntime, gc
+model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]>'
+    'g (float[256,256] x) => (float[256,256] y) { y = MatMul (x, x) }')
+for _ in range(3):
+    session = mp_opt.onnxruntime.session(model)
+    y = session.run(None, {"x": numpy.ones((256, 256), "float32")})[0]
+    assert (y == 256).all()
+    del session
+    gc.collect()
+    onnxruntime.unregister_execution_provider_library("mp-opt")
+print("end")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0 and done.stdout.strip() == "end", done.stderr
 
 
 def test_values_of_every_type():

@@ -430,7 +430,7 @@ def test_errors(tmp_path, small):
     archive = tmp_path / "libMPOptRuntime.a"
     archive.write_bytes(b"")
     assert "'false' failed" in bad(BAD_INPUT, *cross, f"--runtime={archive}")
-    assert "--runtime-library is the flag" in bad(
+    assert "unknown runtime" in bad(
         USAGE, *cross, f"--runtime={tmp_path / 'no-such.a'}"
     )
     assert "former name" in bad(

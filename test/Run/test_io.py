@@ -331,6 +331,41 @@ def test_inputs_whose_last_digits_count(tmp_path):
     assert "input 'timestep' stays fp32" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "flags", [("--io=fp16",), ("--io=bf16",), ("--io=hidden=fp16",),
+              ("--io=out=bf16",), ("--fp16", "--io=fp16"), ("--bf16", "--io=fp16")],
+    ids=" ".join,
+)  # fmt: skip
+def test_verify_counts_rounded_inputs_and_outputs(tmp_path, flags):
+    """Inputs and outputs are rounded where no node is."""
+    source = save(
+        """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[4, 64] hidden, float[4, 64] past)
+          => (float[4, 64] out, float[8, 64] present)
+        <float[64, 64] w>
+        { h = MatMul(hidden, w) s = Softmax(h) present = Concat<axis = 0>(past, s)
+          r = Relu(h) out = Identity(r) }""",
+        tmp_path / "m.onnx",
+    )
+    rng = np.random.default_rng(5)
+    data = tmp_path / "data.npz"
+    np.savez(
+        data, **{n: rng.normal(size=(4, 64)).astype("f") for n in ("hidden", "past")}
+    )
+    done = try_mp_opt(
+        source, *flags, f"--verify={data}", "-o", tmp_path / "o.onnx", code=0
+    )
+    assert ": verified: " in done.stderr
+    # Something that is wrong is still refused.
+    wrong = onnx.load(tmp_path / "o.onnx")
+    graph = wrong.graph
+    relu = next(n for n in graph.node if n.op_type == "Relu")
+    relu.op_type = "Elu"
+    onnx.save(wrong, tmp_path / "w.onnx")
+    done = attempt("compare", source, tmp_path / "w.onnx", data)
+    assert "outside" in done.stdout
+
+
 def test_verify_and_calibrate(tmp_path, decoder):
     """The result gets the data in its own types."""
     data = tmp_path / "data.npz"
@@ -384,8 +419,29 @@ def test_data_in_fp32(tmp_path, decoder):
     mp_run("run", model, data, "-o", tmp_path / "b.npz")
     mp_run("bench", model, data, "--repeat=2")
     np.savez(data, **decoder_data())
+    # Expected outputs may be those of the fp32 model.
+    mp_run("run", decoder, data, "-o", tmp_path / "e.npz")
+    expected = f"--expected={tmp_path / 'e.npz'}"
+    mp_run("run", model, data, expected, "--check=1e-2,1e-2")
+    attempt("run", model, data, expected, "--check=0,1e-9", code=OUTSIDE)
     done = mp_run("compare", decoder, model, data)
     assert "present_key" in done.stdout
+
+
+def test_searches(tmp_path, decoder):
+    """Candidates of a search have the types that are asked for."""
+    np.savez(tmp_path / "data.npz", **decoder_data())
+    done = try_mp_opt(
+        "bisect", decoder, "--fp16", "--io=fp16", "--tolerance=1e-5",
+        f"--data={tmp_path / 'data.npz'}", "-o", tmp_path / "p.yaml",
+    )
+    # The outputs alone are off by more.
+    assert done.returncode == OUTSIDE, done.stderr
+    done = try_mp_opt(
+        "bisect", decoder, "--fp16", "--io=fp16", "--tolerance=0.1",
+        f"--data={tmp_path / 'data.npz'}", code=0,
+    )
+    assert "float16" not in done.stderr
 
 
 def test_reports(tmp_path, decoder):
@@ -482,6 +538,58 @@ def test_header_of_a_library(tmp_path, decoder):
     header = (tmp_path / "net.h").read_text()
     line = next(l for l in header.splitlines() if "past_key" in l)
     assert "float16" in line
+
+
+NEAR_QUANTIZED = {
+    # An output between a pair and its reader.
+    "result": """q = QuantizeLinear(x, s, zp) y = DequantizeLinear(q, s, zp)
+                 z = Softmax(y)""",
+    # A weight, and a bias, that are outputs as well.
+    "weight": """y = DequantizeLinear(wq, s, zp) z = MatMul(x, y)""",
+    "bias": """y = DequantizeLinear(bq, s, bz) m = MatMul(x, x) z = Add(m, y)""",
+    # Casts of the model next to inputs and outputs.
+    "casts": """h = Cast<to = 10>(x) y = Cast<to = 1>(h) i = Cast<to = 11>(x)
+                z = Cast<to = 1>(i)""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NEAR_QUANTIZED)
+@pytest.mark.parametrize(
+    "flags", [("--fp16", "--io=fp16"), ("--bf16", "--io=bf16"),
+              ("--bf16", "--io=fp16"), ("--io=fp16",), ("--fp16", "--io=y=fp16"),
+              ("--fp16", "--io=x=fp16")], ids=" ".join,
+)  # fmt: skip
+def test_next_to_pairs_and_casts(tmp_path, case, flags):
+    numbers = ", ".join(str(n) for n in range(1, 17))
+    source = tmp_path / "m.onnx"
+    onnx.save(
+        onnx.parser.parse_model(
+            f"""<ir_version: 9, opset_import: ["" : 19]>
+            g (float[4, 4] x) => (float[4, 4] y, float[4, 4] z)
+            <float s = {{0.0625}}, int8 zp = {{0}}, int32 bz = {{0}},
+             int8[4, 4] wq = {{{numbers}}}, int32[4, 4] bq = {{{numbers}}}>
+            {{ {NEAR_QUANTIZED[case]} }}"""
+        ),
+        source,
+    )
+    target = tmp_path / "o.onnx"
+    made = convert(source, target, *flags)
+    rule = flags[-1].removeprefix("--io=")
+    for name, kind in ports(made).items():
+        asked, _, word = rule.rpartition("=")
+        wanted = TYPES[word] if asked in ("", name) else TensorProto.FLOAT
+        assert kind == wanted, name
+    x = np.random.default_rng(0).integers(-8, 8, size=(4, 4)).astype("f") / 4
+    np.savez(tmp_path / "x.npz", x=x)
+    mp_run("run", source, tmp_path / "x.npz", "-o", tmp_path / "a.npz")
+    mp_run("run", target, tmp_path / "x.npz", "-o", tmp_path / "b.npz")
+    expected, found = np.load(tmp_path / "a.npz"), np.load(tmp_path / "b.npz")
+    for name in expected.files:
+        value = found[name]
+        if value.dtype.kind in "Vu":
+            value = value.view(np.uint16).view(ml_dtypes.bfloat16)
+        error = np.abs(value.astype("f8") - expected[name]).max()
+        assert error <= 2.0**-6 * max(1, np.abs(expected[name]).max()), name
 
 
 def test_outputs_without_nodes(tmp_path):

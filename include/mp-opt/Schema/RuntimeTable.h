@@ -69,7 +69,7 @@ struct RuntimeKernel {
 enum class RuntimeRule : uint8_t {
   /// All float operands of a node have one type.
   OneType = 1,
-  /// Where an fp16 kernel is missing, the runtime converts to fp32 and back.
+  /// If an fp16 kernel is missing, the runtime converts to fp32 and back.
   CastsFP16 = 2,
   /// Types in the file are storage: computing in 16 bit gains nothing.
   Storage = 4,

@@ -7,12 +7,27 @@
 
 #include "mp-opt/API/Run/OutputDifferences.h"
 #include "mp-opt/API/Model/TensorText.h"
+#include "mp-opt/Data/Convert.h"
 #include "mp-opt/Support/Nearest.h"
 #include "mp-opt/Support/ShownText.h"
 
 using namespace llvm;
 
 namespace mp {
+
+/// Compares floats of different types as float64, which holds all of them:
+/// models with other types of outputs (--io) give the same numbers.
+static Expected<Difference> compareTensors(const Tensor &actual,
+                                           const Tensor &expected,
+                                           const Tolerance &tolerance) {
+  if (actual.getKind() == expected.getKind())
+    return Difference::compute(actual, expected, tolerance);
+  Expected<Tensor> left = convertFloats(actual, ElementKind::Double);
+  Expected<Tensor> right = convertFloats(expected, ElementKind::Double);
+  if (!left || !right)
+    return joinErrors(left.takeError(), right.takeError());
+  return Difference::compute(*left, *right, tolerance);
+}
 
 Expected<std::vector<OutputDifference>>
 compareOutputs(ArrayRef<NamedTensor> outputs, ArrayRef<NamedTensor> expected,
@@ -31,14 +46,17 @@ compareOutputs(ArrayRef<NamedTensor> outputs, ArrayRef<NamedTensor> expected,
       return createStringError("the model has no output '" + name + "'" +
                                suggestNearest(name, names));
     const Tensor &actual = outputs[place].tensor;
-    if (actual.getKind() != tensor.getKind() ||
-        actual.getSizes() != tensor.getSizes())
+    bool areAlike = actual.getKind() == tensor.getKind() ||
+                    (isFloat(actual.getKind()) && isFloat(tensor.getKind()));
+    if (!areAlike || actual.getSizes() != tensor.getSizes())
       return createStringError(
           "output '" + names[place] + "': expected " +
           describeType(tensor.getKind(), tensor.getSizes()) + ", found " +
           describeType(actual.getKind(), actual.getSizes()));
-    differences.push_back(
-        {names[place].str(), Difference::compute(actual, tensor, tolerance)});
+    Expected<Difference> found = compareTensors(actual, tensor, tolerance);
+    if (!found)
+      return prefixError("output '" + names[place] + "'", found.takeError());
+    differences.push_back({names[place].str(), std::move(*found)});
   }
   return differences;
 }

@@ -175,7 +175,7 @@ Error ReferenceComparison::prepare(ComparedModel &compared) {
   compared.values = getInnerValues(module);
   compared.discretes = findDiscreteValues(module);
   compared.roundings = findRoundings(module);
-  compared.depths = findRoundingDepths(module);
+  compared.depths = findRoundingDepths(module, reference.model->getModule());
   return Error::success();
 }
 

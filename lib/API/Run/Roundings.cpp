@@ -12,6 +12,8 @@
 #include "mp-opt/Operators/OperatorTraits.h"
 #include "mp-opt/Precision/Analysis/Constants.h"
 
+#include "llvm/ADT/StringSet.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -177,31 +179,68 @@ static bool isRoundingPair(Operation *op) {
   return isNarrowingCast(op) && llvm::all_of(op->getUsers(), isWideningCast);
 }
 
+/// True for a cast of an fp32 value to 16 bit that is an output, perhaps moved:
+/// no node after it rounds.
+static bool narrowsOutput(Operation *op) {
+  if (!isNarrowingCast(op))
+    return false;
+  SmallVector<Operation *> worklist(op->getUsers());
+  llvm::DenseSet<Operation *> seen;
+  while (!worklist.empty()) {
+    Operation *user = worklist.pop_back_val();
+    if (isa<YieldOp>(user) && isa<GraphOp>(user->getParentOp()))
+      return true;
+    if (seen.insert(user).second && movesValues(user))
+      llvm::append_range(worklist, user->getUsers());
+  }
+  return false;
+}
+
 /// The 16-bit type that the node rounds results to; Undefined if to none.
 static ElementKind getRounding(Operation *op) {
-  if (roundsResults(op) || isRoundingPair(op))
+  if (roundsResults(op) || isRoundingPair(op) || narrowsOutput(op))
     for (Type type : op->getResultTypes())
       if (is16BitTensor(type))
         return getElementKind(getTensorElementType(type));
   return ElementKind::Undefined;
 }
 
-llvm::StringMap<RoundingDepth> findRoundingDepths(ModuleOp module) {
+/// Inputs that are 16 bit, but not in the model before conversion.
+static llvm::DenseMap<Value, RoundingDepth> findRoundedInputs(GraphOp graph,
+                                                              ModuleOp before) {
+  llvm::StringSet<> unrounded;
+  for (BlockArgument input : getMainGraph(before).getBody().getArguments())
+    if (is16BitTensor(input.getType()))
+      unrounded.insert(onnxir::getValueName(input));
+  llvm::DenseMap<Value, RoundingDepth> rounded;
+  for (BlockArgument input : graph.getBody().getArguments())
+    if (is16BitTensor(input.getType()) &&
+        !unrounded.contains(onnxir::getValueName(input)))
+      rounded[input] = {getElementKind(getTensorElementType(input.getType())),
+                        1};
+  return rounded;
+}
+
+llvm::StringMap<RoundingDepth> findRoundingDepths(ModuleOp module,
+                                                  ModuleOp before) {
   GraphOp graph = getMainGraph(module);
-  llvm::DenseMap<Value, RoundingDepth> depths;
+  const auto inputs = findRoundedInputs(graph, before);
+  llvm::DenseMap<Value, RoundingDepth> depths = inputs;
   // Bodies are visited before their nodes, which are at least as deep as the
   // values that the bodies yield. Captured values are visited before.
   graph.walk([&](Operation *op) {
     RoundingDepth depth;
+    ElementKind kind = getRounding(op);
     auto take = [&](ValueRange values) {
+      // The count of a node that rounds covers its operands.
       for (Value value : values)
-        depth = join(depth, depths.lookup(value));
+        if (kind == ElementKind::Undefined || !inputs.contains(value))
+          depth = join(depth, depths.lookup(value));
     };
     take(op->getOperands());
     for (Region &region : op->getRegions())
       if (!region.empty() && op != graph)
         take(getYield(region)->getOperands());
-    ElementKind kind = getRounding(op);
     if (kind != ElementKind::Undefined)
       depth = join({depth.kind, depth.depth + 1}, {kind, 1});
     for (Value result : op->getResults())

@@ -271,7 +271,7 @@ std::string QuantizationScales::getConstantObstacle(Operation *constant,
 }
 
 /// The least magnitude of a quantized value that is not zero.
-static double getLeastStep(Type element) {
+static double getMinStep(Type element) {
   if (isa<IntegerType>(element))
     return 1;
   if (auto type = dyn_cast<FloatType>(element)) {
@@ -289,7 +289,7 @@ std::string QuantizationScales::getNestedObstacle(Operation *dequantizer) {
   Type element = getTensorElementType(dequantizer->getOperand(0).getType());
   if (!elements || !element)
     return "scale '{0}' is not known";
-  double step = getLeastStep(element);
+  double step = getMinStep(element);
   for (float value : *elements)
     if (value != 0 && std::fabs(value) * step < limits.minNormal)
       return "scale '{0}' may be subnormal in " + limits.name.str();
@@ -312,7 +312,7 @@ std::string QuantizationScales::getObstacle(Operation *op) {
 
 /// The greatest magnitude of a quantized value after its zero point is
 /// subtracted.
-static double getGreatestValue(Type element) {
+static double getMaxValue(Type element) {
   if (auto type = dyn_cast<IntegerType>(element))
     return std::ldexp(1.0, int(type.getWidth())) - 1;
   if (auto type = dyn_cast<FloatType>(element)) {
@@ -329,7 +329,7 @@ std::string QuantizationScales::getRangeObstacle(Operation *dequantizer) {
   if (low != ElementKind::Float16 || !constant || !element ||
       readsInt32(dequantizer))
     return {};
-  double greatest = getGreatestValue(element);
+  double greatest = getMaxValue(element);
   // A signed type with no zero point has half the range.
   auto type = dyn_cast<IntegerType>(element);
   if (type && !type.isUnsigned() && !hasOperand(dequantizer, 2))

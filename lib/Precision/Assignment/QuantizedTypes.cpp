@@ -51,15 +51,23 @@ DecisionReason QuantizedTypes::getObstacle(Operation *op) {
         "the runtime has integer kernels for fp32 pairs only");
   if (isDequantizer(op) && readsInt32(op))
     return getInt32Obstacle(op);
-  if (mustHoldScale(op)) {
-    Value scale = getQuantizationScale(op);
-    Operation *source = scale ? scale.getDefiningOp() : nullptr;
+  if (!getDomain(op).empty() && !graph.getOptions().microsoftPairs)
+    return graph.getReason(
+        "not every runtime takes this form with 16-bit floats");
+  Value scale = getQuantizationScale(op);
+  // Scales of 8 bits are powers of two, and keep their type.
+  bool isF32 = scale && isF32Tensor(scale.getType());
+  if (scale && !isF32 && !is16BitTensor(scale.getType()) &&
+      graph.low == ElementKind::Float16)
+    return getReason("the range of scale '{0}' is not known", op);
+  if (isF32 && mustHoldScale(op)) {
+    Operation *source = scale.getDefiningOp();
     if (source && hasClass(source, OpClass::Deny) && !isDequantizer(source))
       return getReason("scale '{0}' is kept in f32", op);
     if (std::string text = scales.getObstacle(op); !text.empty())
       return getReason(text, op);
     // A scale that is a quantized value follows the same rules.
-    auto inner = scale ? graph.producers.find(scale) : graph.producers.end();
+    auto inner = graph.producers.find(scale);
     if (inner != graph.producers.end()) {
       const Variable &variable = variables[graph.find(inner->second)];
       if (variable.kind == Variable::Dequantized &&
@@ -149,7 +157,7 @@ static bool isOnlyQuantized(Operation *product) {
 
 /// The least magnitude of a scale that is not zero; absent if the value is not
 /// dequantized with a constant scale.
-static std::optional<double> getLeastScale(Value value) {
+static std::optional<double> getMinScale(Value value) {
   Operation *source = value.getDefiningOp();
   Value scale = isDequantizer(source) ? getQuantizationScale(source) : Value();
   Operation *constant = scale ? getFixedConstant(scale) : nullptr;
@@ -179,8 +187,8 @@ void QuantizedTypes::checkBias(Operation *product) {
   bool isConstantBias =
       source &&
       (mp::isConstant(source) || (isDequantizer(source) && readsInt32(source)));
-  auto left = getLeastScale(product->getOperand(0));
-  auto right = getLeastScale(product->getOperand(1));
+  auto left = getMinScale(product->getOperand(0));
+  auto right = getMinScale(product->getOperand(1));
   auto consumer = graph.consumers.find(&product->getOpOperand(0));
   if (!isConstantBias || !left || !right || *left * *right >= minBiasScale ||
       consumer == graph.consumers.end())
@@ -239,12 +247,12 @@ static bool mayFollowProduct(Operation *op) {
 /// Keeps the nodes that yield a value fp32, up to and including the products.
 void QuantizedTypes::keepProducersF32(Value value, DecisionReason reason) {
   SmallVector<Value> worklist = {value};
-  llvm::DenseSet<Operation *> seen;
   while (!worklist.empty()) {
     Value next = worklist.pop_back_val();
     Operation *op = next.getDefiningOp();
     auto producer = graph.producers.find(next);
-    if (!op || producer == graph.producers.end() || !seen.insert(op).second)
+    if (!op || producer == graph.producers.end() ||
+        !keptProducers.insert(op).second)
       continue;
     Variable &variable = variables[graph.find(producer->second)];
     bool isPlain = variable.kind == Variable::Node && !op->getNumRegions();

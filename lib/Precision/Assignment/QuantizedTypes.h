@@ -65,6 +65,8 @@ private:
   PrecisionGraph &graph;
   std::vector<Variable> &variables;
   QuantizationScales scales;
+  /// Nodes that keepProducersF32 has visited: each is visited once.
+  llvm::DenseSet<mlir::Operation *> keptProducers;
   /// Variables of which both types are used.
   llvm::DenseSet<int> copied;
 };

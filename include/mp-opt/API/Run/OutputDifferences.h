@@ -54,8 +54,8 @@ struct OutputDifference {
 };
 
 /// Compares expected tensors with the outputs of the same names or, if
-/// `isPositional`, the same indices. Fails if an output is missing or has
-/// another type or other sizes.
+/// `isPositional`, the same indices. Floats may have different types. Fails if
+/// an output is missing, or has other sizes or another kind of type.
 llvm::Expected<std::vector<OutputDifference>>
 compareOutputs(llvm::ArrayRef<NamedTensor> outputs,
                llvm::ArrayRef<NamedTensor> expected, bool isPositional,

@@ -62,7 +62,10 @@ struct RoundingDepth {
   /// add in squares: u * sqrt(depth) in all.
   double getError() const;
 };
-llvm::StringMap<RoundingDepth> findRoundingDepths(mlir::ModuleOp module);
+/// `before` is the model before conversion: an input that is 16 bit in `module`
+/// alone is rounded, too, which counts for readers that are fp32.
+llvm::StringMap<RoundingDepth> findRoundingDepths(mlir::ModuleOp module,
+                                                  mlir::ModuleOp before);
 
 /// The last input: a vector with one float32 number per rounding.
 struct ScaleInput {

@@ -59,6 +59,9 @@ struct AssignmentOptions {
   /// 16-bit floats. Few runtimes compute that: without it, pairs with such
   /// scales stay fp32, as opsets 19 to 22 demand.
   bool ownScales = false;
+  /// Lets pairs of com.microsoft be 16 bit. onnxruntime's CPU provider makes
+  /// integer nodes of them without a look at their types, and refuses these.
+  bool microsoftPairs = false;
   /// In fp16, keeps products fp32 whose constant biases a runtime would lose if
   /// it quantizes them with the product of both scales, as onnxruntime does.
   bool requantizedBiases = true;
