@@ -171,6 +171,8 @@ static Error checkRuntime(MixedPrecisionRequest &request, bool isBF16) {
                              "--mixed-fp16 with --dla");
   if (request.runtime == "any")
     request.runtime.clear();
+  if (StringRef(request.runtime).starts_with("any:"))
+    return createStringError("--runtime: 'any' has no versions");
   if (request.runtime.empty())
     return Error::success();
   auto profile = RuntimeProfile::create(request.runtime);
