@@ -274,18 +274,12 @@ LogicalResult PolicyAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     bool (*holds)(Attribute);
   };
   constexpr Key keys[] = {
-      {"assign", isEntry},
-      {"defaults", isOperatorLists},
-      {"dims", isListOfEntries},
-      {"io", isListOfEntries},
-      {"min_saving", isEntry},
-      {"model_metadata", isEntry},
-      {"node_metadata", isEntry},
-      {"operators", isOperatorLists},
-      {"precision", isEntry},
-      {"raise_opset", is<BoolAttr>},
-      {"rules", isListOfRules},
-      {"strict", is<BoolAttr>},
+      {"assign", isEntry},        {"defaults", isOperatorLists},
+      {"dims", isListOfEntries},  {"io", isListOfEntries},
+      {"min_saving", isEntry},    {"model_metadata", isEntry},
+      {"node_metadata", isEntry}, {"operators", isOperatorLists},
+      {"precision", isEntry},     {"raise_opset", is<BoolAttr>},
+      {"rules", isListOfRules},   {"strict", is<BoolAttr>},
   };
   for (NamedAttribute option :
        options ? options.getValue() : ArrayRef<NamedAttribute>()) {
