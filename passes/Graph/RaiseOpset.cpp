@@ -187,8 +187,8 @@ static bool hasInPlaceOps(GraphOp graph) {
       .wasInterrupted();
 }
 
-/// Names a node for which the runtime has a kernel now, in its present types or
-/// in 16 bit, and has none at `opset`; empty if there is no such node.
+/// Describes the first node that would lose its kernel at `opset`: the one for
+/// its present types, or the one for 16 bit. Empty if no node would.
 static std::string findLostKernel(ModuleOp module, int opset, ElementKind low,
                                   const RuntimeKernels &kernels) {
   std::string lost;
@@ -214,6 +214,8 @@ static std::string findLostKernel(ModuleOp module, int opset, ElementKind low,
       }
       return WalkResult::advance();
     });
+    if (!lost.empty())
+      break;
   }
   return lost;
 }

@@ -36,7 +36,7 @@ private:
   void checkOpset(const RuntimeProfile &profile, Faults &faults);
   void checkShapes(const RuntimeProfile &profile, Faults &faults);
   void checkScope(Operation *scope, const RuntimeKernels &kernels,
-                  Faults &faults);
+                  const FunctionTable &functions, Faults &faults);
   std::string getFault(Operation *node, const OpSchema *schema,
                        const RuntimeKernels &kernels);
   void report(const RuntimeProfile &profile, const Faults &faults);
@@ -115,8 +115,7 @@ std::string CheckRuntime::getFault(Operation *node, const OpSchema *schema,
 }
 
 void CheckRuntime::checkScope(Operation *scope, const RuntimeKernels &kernels,
-                              Faults &faults) {
-  FunctionTable functions(getOperation());
+                              const FunctionTable &functions, Faults &faults) {
   SchemaCache schemas(scope);
   scope->walk<WalkOrder::PreOrder>([&](Operation *node) {
     if (!isNode(node) || mp::isConstant(node) || functions.lookup(node))
@@ -150,8 +149,9 @@ void CheckRuntime::runOnOperation() {
   Faults faults;
   checkOpset(kernels->getProfile(), faults);
   checkShapes(kernels->getProfile(), faults);
+  FunctionTable functions(getOperation());
   for (Operation *scope : getScopes(getOperation()))
-    checkScope(scope, *kernels, faults);
+    checkScope(scope, *kernels, functions, faults);
   markAllAnalysesPreserved();
   if (faults.empty())
     return;

@@ -202,8 +202,8 @@ void CastInserter::stateOutputType(Operation *dequantizer) {
                           .getI64IntegerAttr(int64_t(getElementKind(lowType))));
 }
 
-/// Gives the scale of a pair node, which is no part of its variable from opset
-/// 23 on, its type.
+/// Gives the scale of a pair node the type of the node's variable. From opset
+/// 23 on the scale has a type variable of its own in the schema.
 void CastInserter::setScaleType(Operation *op) {
   if (sharesScaleType(op))
     return;
