@@ -127,8 +127,11 @@ def Kernel_ContractOp : Kernel_Op<"contract", [
   }];
 }
 
+include "mp-opt/Dialect/Kernel/Attention.td"
+
 def Kernel_YieldOp : Kernel_Op<"yield", [
-    Pure, ReturnLike, Terminator, HasParent<"ContractOp">]> {
+    Pure, ReturnLike, Terminator,
+    ParentOneOf<["ContractOp", "AttentionOp", "AttentionGradientOp"]>]> {
   let summary = "the element that is stored";
   let arguments = (ins AnyType:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";

@@ -477,6 +477,8 @@ static StringRef getKernelName(Kind kind) {
     return "reduce";
   case Kind::Contract:
     return "contract";
+  case Kind::Attention:
+    return "attention";
   case Kind::RowWise:
     return "rows";
   case Kind::SingleBlock:
