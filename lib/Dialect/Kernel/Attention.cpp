@@ -85,32 +85,28 @@ static LogicalResult verifyDims(Op op, unsigned first, unsigned count,
   return success();
 }
 
-/// Verifies a region that gets `fixed` and, where `isElement`, an element of
-/// each extra operand and indices.
+/// Verifies the region: f32 for the first arguments, an element of each extra
+/// operand, indices.
 template <typename Op>
-static LogicalResult verifyRegion(Op op, Region &region, StringRef name,
-                                  unsigned numFloats, bool isElement,
-                                  Type yielded) {
+static LogicalResult verifyBody(Op op, ArrayRef<Type> yielded) {
   Builder b(op.getContext());
-  SmallVector<Type> expected(numFloats, b.getF32Type());
-  if (isElement) {
-    for (Value extra : op.getExtras())
-      expected.push_back(getElementTypeOrSelf(extra.getType()));
-    expected.append(op.getNumBatches() + 2, b.getIndexType());
-  }
-  Block &block = region.front();
+  SmallVector<Type> expected(Op::NumArguments, b.getF32Type());
+  for (Value extra : op.getExtras())
+    expected.push_back(getElementTypeOrSelf(extra.getType()));
+  expected.append(op.getNumBatches() + 2, b.getIndexType());
+  Block &block = op.getBody().front();
   if (!llvm::equal(block.getArgumentTypes(), expected))
     return op.emitOpError()
-           << "expected a region '" << name << "' of the arguments ("
-           << expected << "), got (" << block.getArgumentTypes() << ")";
+           << "expected a region of the arguments (" << expected << "), got ("
+           << block.getArgumentTypes() << ")";
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
-  if (!yield || yield.getValue().getType() != yielded)
+  if (!yield || !llvm::equal(yield->getOperandTypes(), yielded))
     return op.emitOpError()
-           << "expected a region '" << name << "' that yields " << yielded;
+           << "expected a region that yields (" << yielded << ")";
   for (Operation &inner : block.without_terminator())
     if (inner.getNumRegions() > 0 || !isMemoryEffectFree(&inner))
-      return op.emitOpError() << "expected arithmetic in '" << name
-                              << "', got '" << inner.getName() << "'";
+      return op.emitOpError()
+             << "expected arithmetic, got '" << inner.getName() << "'";
   return success();
 }
 
@@ -133,12 +129,8 @@ LogicalResult AttentionOp::verify() {
     return failure();
   if (getElement(getOutputs()[1]) != f32 || getElement(getOutputs()[2]) != f32)
     return emitOpError() << "expected a maximum and a sum of f32";
-  return success(
-      succeeded(verifyRegion(*this, getScore(), "score", 1, true, f32)) &&
-      succeeded(verifyRegion(*this, getWeight(), "weight", 1, true,
-                             getElement(getValue()))) &&
-      succeeded(verifyRegion(*this, getFinish(), "finish", 1, false,
-                             getElement(getOutputs().front()))));
+  return verifyBody(
+      *this, {f32, getElement(getValue()), getElement(getOutputs().front())});
 }
 
 LogicalResult AttentionGradientOp::verify() {
@@ -160,18 +152,10 @@ LogicalResult AttentionGradientOp::verify() {
   for (Value row : getInputs().slice(4, 3))
     if (getElement(row) != f32)
       return emitOpError() << "expected rows of f32, got " << row.getType();
-  return success(
-      succeeded(verifyRegion(*this, getScore(), "score", 1, true, f32)) &&
-      succeeded(verifyRegion(*this, getWeight(), "weight", 1, true,
-                             getElement(getValue()))) &&
-      succeeded(verifyRegion(*this, getSlope(), "slope", 3, true,
-                             getElement(getKey()))) &&
-      succeeded(verifyRegion(*this, getFinishQuery(), "finish", 1, false,
-                             getElement(getOutputs()[0]))) &&
-      succeeded(verifyRegion(*this, getFinishKey(), "finish", 1, false,
-                             getElement(getOutputs()[1]))) &&
-      succeeded(verifyRegion(*this, getFinishValue(), "finish", 1, false,
-                             getElement(getOutputs()[2]))));
+  return verifyBody(*this,
+                    {f32, getElement(getValue()), getElement(getKey()),
+                     getElement(getOutputs()[0]), getElement(getOutputs()[1]),
+                     getElement(getOutputs()[2])});
 }
 
 //===----------------------------------------------------------------------===//

@@ -27,6 +27,11 @@ class Kernel_AttentionLikeOp<string mnemonic> : Kernel_Op<mnemonic, [
                        Variadic<Kernel_Data>:$outputs,
                        AffineMapArrayAttr:$indexing_maps);
   let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    attr-dict `ins` `(` $inputs `:` type($inputs) `)`
+    `outs` `(` $outputs `:` type($outputs) `)` $body (`->` type($results)^)?
+  }];
   let hasVerifier = 1;
   code commonDeclarations = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {
@@ -61,35 +66,35 @@ def Kernel_AttentionOp : Kernel_AttentionLikeOp<"attention"> {
     of the dimensions (batches..., m, n, d, e), whose results are dimensions or
     0. Extra operands depend on batches, m and n.
 
-    The first region is `score`, the second `weight`: their arguments are s or
-    p (f32), one element of each extra operand, and the indices of batches, m
-    and n. `score` yields f32, `weight` the type of `value`. The third region
-    is `finish`; it gets the sum (f32). Sums are f32.
+    The region yields score (f32), weight (the type of `value`) and finish (that
+    of `result`). Its arguments are s, p and the sum that `finish` gets (f32),
+    one element of each extra operand, and the indices of batches, m and n.
+    Each of the three depends on its own of the first arguments; `finish`
+    depends on no others. Sums are f32.
 
     `weight` is linear in p, up to rounding: it may be applied before p is
     divided by the sum.
 
     ```mlir
     kernel.attention {indexing_maps = [...]}
-        ins(%q, %k, %v, %mask : ...) outs(%o, %max, %sum : ...)
-        score {
-    ^bb0(%s: f32, %mask: f32, %b: index, %m: index, %n: index):
+        ins(%q, %k, %v, %mask : ...) outs(%o, %max, %sum : ...) {
+    ^bb0(%s: f32, %p: f32, %x: f32, %mask: f32,
+         %b: index, %m: index, %n: index):
       %0 = arith.mulf %s, %scale : f32
       %1 = arith.addf %0, %mask : f32
-      kernel.yield %1 : f32
-    } weight { ... } finish { ... }
+      %2 = arith.truncf %p : f32 to bf16
+      %3 = arith.truncf %x : f32 to bf16
+      kernel.yield %1, %2, %3 : f32, bf16, bf16
+    }
     ```
-  }];
-  let regions = (region SizedRegion<1>:$score, SizedRegion<1>:$weight,
-                        SizedRegion<1>:$finish);
-  let assemblyFormat = [{
-    attr-dict `ins` `(` $inputs `:` type($inputs) `)`
-    `outs` `(` $outputs `:` type($outputs) `)`
-    `score` $score `weight` $weight `finish` $finish (`->` type($results)^)?
   }];
   let extraClassDeclaration = commonDeclarations # [{
     /// The inputs before the extra operands.
     static constexpr unsigned numFixed = 3;
+    /// The arguments of the region before elements of the extra operands, and
+    /// what it yields.
+    enum Argument : unsigned { Score, Probability, Sum, NumArguments };
+    enum Function : unsigned { ScoreOf, Weight, Finish, NumFunctions };
   }];
 }
 
@@ -110,22 +115,21 @@ def Kernel_AttentionGradientOp : Kernel_AttentionLikeOp<"attention_gradient"> {
     `inner`, and extra operands; the outputs are `dquery`, `dkey` and `dvalue`.
     `inner`, which is f32, has the sums of result times gradient over e.
 
-    The arguments of `slope` are dp, p and inner (f32), then those that `score`
-    has after s.
-  }];
-  let regions = (region SizedRegion<1>:$score, SizedRegion<1>:$weight,
-                        SizedRegion<1>:$slope, SizedRegion<1>:$finish_query,
-                        SizedRegion<1>:$finish_key,
-                        SizedRegion<1>:$finish_value);
-  let assemblyFormat = [{
-    attr-dict `ins` `(` $inputs `:` type($inputs) `)`
-    `outs` `(` $outputs `:` type($outputs) `)`
-    `score` $score `weight` $weight `slope` $slope `finish` $finish_query `,`
-    $finish_key `,` $finish_value (`->` type($results)^)?
+    The region yields score, weight, slope, finish_query, finish_key and
+    finish_value. Its arguments are s, p, dp, inner and the sum that is finished
+    (f32), then those of `kernel.attention`.
   }];
   let extraClassDeclaration = commonDeclarations # [{
     /// The inputs before the extra operands.
     static constexpr unsigned numFixed = 7;
+    /// The arguments of the region before elements of the extra operands, and
+    /// what it yields.
+    enum Argument : unsigned {
+      Score, Probability, Gradient, Inner, Sum, NumArguments
+    };
+    enum Function : unsigned {
+      ScoreOf, Weight, Slope, FinishQuery, FinishKey, FinishValue, NumFunctions
+    };
   }];
 }
 

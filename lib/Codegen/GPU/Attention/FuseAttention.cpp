@@ -35,9 +35,10 @@ public:
 
 private:
   AffineMap getMap(AffineMap map, unsigned element);
-  void addBody(Region &region, unsigned numFloats, bool isProduct,
-               llvm::function_ref<ScoreExpression::Elements(Block &)> elements,
-               Value matrix);
+  Block &addBody(Region &region, unsigned numFloats, Location loc);
+  SmallVector<Value> emitForward(Block &block, unsigned numFloats);
+  Value emitFinish(Block &block, Value sum, kernel::ContractOp product);
+  void addYield(Block &block, ValueRange values, Location loc);
   Value makeEmpty(kernel::ContractOp product);
   Value makeRows(Location loc);
   kernel::AttentionOp makeAttention();
@@ -64,11 +65,9 @@ AffineMap AttentionBuilder::getMap(AffineMap map, unsigned element) {
 /// The elements of head of queries and keys, and of values.
 enum ElementDim : unsigned { OfQuery, OfValue };
 
-void AttentionBuilder::addBody(
-    Region &region, unsigned numFloats, bool isProduct,
-    llvm::function_ref<ScoreExpression::Elements(Block &)> elements,
-    Value matrix) {
-  Location loc = matrix.getLoc();
+/// Adds a block with the arguments of the region.
+Block &AttentionBuilder::addBody(Region &region, unsigned numFloats,
+                                 Location loc) {
   Block &block = region.emplaceBlock();
   for (unsigned i = 0; i < numFloats; ++i)
     block.addArgument(b.getF32Type(), loc);
@@ -76,18 +75,43 @@ void AttentionBuilder::addBody(
     block.addArgument(getElementTypeOrSelf(extra.value.getType()), loc);
   for (unsigned i = 0; i < axes.getCount(); ++i)
     block.addArgument(b.getIndexType(), loc);
-  ScoreExpression expression(axes, match.sources, match.extras);
-  Value made = expression.emit(b, block, numFloats, elements(block), matrix);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToEnd(&block);
-  if (!isProduct && !made.getType().isF32())
-    made = arith::ExtFOp::create(b, loc, b.getF32Type(), made);
-  kernel::YieldOp::create(b, loc, made);
+  return block;
 }
 
-static void cloneBody(Region &from, Region &to) {
+/// Writes the scores and the weights.
+SmallVector<Value> AttentionBuilder::emitForward(Block &block,
+                                                 unsigned numFloats) {
+  ScoreExpression expression(axes, match.sources, match.extras);
+  Value score = expression.emit(
+      b, block, numFloats, {block.getArgument(0), {}, {}, {}}, match.scores);
+  if (!score.getType().isF32()) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(&block);
+    score = arith::ExtFOp::create(b, score.getLoc(), b.getF32Type(), score);
+  }
+  Value weight =
+      expression.emit(b, block, numFloats, {{}, {}, block.getArgument(1), {}},
+                      match.forward.matrix);
+  return {score, weight};
+}
+
+/// Writes the epilogue of a product.
+Value AttentionBuilder::emitFinish(Block &block, Value sum,
+                                   kernel::ContractOp product) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(&block);
   IRMapping mapping;
-  from.cloneInto(&to, mapping);
+  Block &epilogue = product.getEpilogue().front();
+  mapping.map(epilogue.getArgument(0), sum);
+  for (Operation &op : epilogue.without_terminator())
+    b.clone(op, mapping);
+  return mapping.lookupOrDefault(epilogue.getTerminator()->getOperand(0));
+}
+
+void AttentionBuilder::addYield(Block &block, ValueRange values, Location loc) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(&block);
+  kernel::YieldOp::create(b, loc, values);
 }
 
 Value AttentionBuilder::makeEmpty(kernel::ContractOp product) {
@@ -127,19 +151,11 @@ kernel::AttentionOp AttentionBuilder::makeAttention() {
   auto op = kernel::AttentionOp::create(b, loc, ValueRange(outputs).getTypes(),
                                         inputs, outputs,
                                         b.getAffineMapArrayAttr(maps));
-  addBody(
-      op.getScore(), 1, false,
-      [](Block &block) {
-        return ScoreExpression::Elements{block.getArgument(0), {}, {}, {}};
-      },
-      match.scores);
-  addBody(
-      op.getWeight(), 1, true,
-      [](Block &block) {
-        return ScoreExpression::Elements{{}, {}, block.getArgument(0), {}};
-      },
-      match.forward.matrix);
-  cloneBody(product.getEpilogue(), op.getFinish());
+  using Op = kernel::AttentionOp;
+  Block &body = addBody(op.getBody(), Op::NumArguments, loc);
+  SmallVector<Value> values = emitForward(body, Op::NumArguments);
+  values.push_back(emitFinish(body, body.getArgument(Op::Sum), product));
+  addYield(body, values, loc);
   product->getResult(0).replaceAllUsesWith(op.getResult(0));
   return op;
 }
@@ -214,20 +230,19 @@ void AttentionBuilder::makeGradient(kernel::AttentionOp attention) {
   auto op = kernel::AttentionGradientOp::create(
       b, loc, ValueRange(outputs).getTypes(), inputs, outputs,
       b.getAffineMapArrayAttr(maps));
-  cloneBody(attention.getScore(), op.getScore());
-  cloneBody(attention.getWeight(), op.getWeight());
-  addBody(
-      op.getSlope(), 3, true,
-      [](Block &block) {
-        return ScoreExpression::Elements{{},
-                                         block.getArgument(0),
-                                         block.getArgument(1),
-                                         block.getArgument(2)};
-      },
-      match.dquery.matrix);
-  cloneBody(match.dquery.op.getEpilogue(), op.getFinishQuery());
-  cloneBody(match.dkey.op.getEpilogue(), op.getFinishKey());
-  cloneBody(match.dvalue.op.getEpilogue(), op.getFinishValue());
+  using Op = kernel::AttentionGradientOp;
+  Block &body = addBody(op.getBody(), Op::NumArguments, loc);
+  SmallVector<Value> values = emitForward(body, Op::NumArguments);
+  ScoreExpression expression(axes, match.sources, match.extras);
+  values.push_back(expression.emit(b, body, Op::NumArguments,
+                                   {{},
+                                    body.getArgument(Op::Gradient),
+                                    body.getArgument(Op::Probability),
+                                    body.getArgument(Op::Inner)},
+                                   match.dquery.matrix));
+  for (kernel::ContractOp product : products)
+    values.push_back(emitFinish(body, body.getArgument(Op::Sum), product));
+  addYield(body, values, loc);
   for (auto [product, result] : llvm::zip(products, op.getResults()))
     product->getResult(0).replaceAllUsesWith(result);
   // Operands may be computed after the first of the products.

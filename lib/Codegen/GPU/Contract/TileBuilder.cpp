@@ -8,6 +8,7 @@
 #include "TileBuilder.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -155,6 +156,39 @@ Value TileBuilder::castFloat(Value value, Type element) {
   if (fromBits < toBits)
     return arith::ExtFOp::create(*this, type, value);
   return arith::TruncFOp::create(*this, type, value);
+}
+
+/// Clones what `value`, a result or argument of the body, depends on.
+static Value cloneSlice(TileBuilder &e, Value value, IRMapping &mapping,
+                        Block &body,
+                        llvm::function_ref<Value(unsigned)> getArgument) {
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  if (auto argument = dyn_cast<BlockArgument>(value);
+      argument && argument.getOwner() == &body) {
+    mapping.map(value, getArgument(argument.getArgNumber()));
+    return mapping.lookup(value);
+  }
+  Operation *op = value.getDefiningOp();
+  bool isOutside = !op || op->getBlock() != &body;
+  if (isOutside && !(op && matchPattern(op, m_Constant())))
+    return value;
+  if (!isOutside)
+    for (Value operand : op->getOperands())
+      mapping.map(operand, cloneSlice(e, operand, mapping, body, getArgument));
+  e.clone(*op, mapping);
+  return mapping.lookup(value);
+}
+
+Value TileBuilder::apply(Block &body, unsigned result,
+                         llvm::function_ref<Value(unsigned)> getArgument) {
+  IRMapping mapping;
+  Value yielded = body.getTerminator()->getOperand(result);
+  return cloneSlice(*this, yielded, mapping, body, getArgument);
+}
+
+Value TileBuilder::apply(Block &body, ArrayRef<Value> arguments) {
+  return apply(body, 0, [&](unsigned number) { return arguments[number]; });
 }
 
 Value TileBuilder::fma(Value a, Value b, Value c) {

@@ -67,6 +67,13 @@ public:
   Value fromElements(llvm::ArrayRef<Value> elements);
   /// Converts between floats of any widths, scalars or vectors.
   Value castFloat(Value value, mlir::Type element);
+  /// What a region of arithmetic on scalars yields as its `result`-th value:
+  /// clones the ops that it depends on, and constants outside of the region.
+  /// `getArgument` returns the arguments that it depends on.
+  Value apply(mlir::Block &body, unsigned result,
+              llvm::function_ref<Value(unsigned)> getArgument);
+  /// The same for the only value of a region.
+  Value apply(mlir::Block &body, llvm::ArrayRef<Value> arguments);
   /// a * b + c, rounded once.
   Value fma(Value a, Value b, Value c);
 

@@ -21,7 +21,7 @@
 #include "IndexedCode.h"
 #include "KernelFunction.h"
 #include "mp-opt/Codegen/Common/MemoryAccesses.h"
-#include "mp-opt/Codegen/GPU/Contract.h"
+#include "mp-opt/Codegen/GPU/Attention.h"
 #include "mp-opt/Codegen/Target/GPULimits.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
@@ -78,6 +78,7 @@ private:
   void takeStarts(linalg::GenericOp op, GenericCode &code);
   LogicalResult emitReduce(linalg::GenericOp op);
   LogicalResult emitContract(kernel::ContractOp op);
+  LogicalResult emitAttention(Operation *op);
   LogicalResult emitParts();
   void nestParts(ArrayRef<std::pair<scf::IfOp, int64_t>> parts);
   Threads makeThreads();
@@ -226,6 +227,17 @@ LogicalResult GroupConverter::emitContract(kernel::ContractOp op) {
     return failure();
   emitContractTiles(b, identical);
   sharedBytes = tiles.shared;
+  return success();
+}
+
+LogicalResult GroupConverter::emitAttention(Operation *op) {
+  kernel::ContractLaunch launch = kernel::getAttentionLaunch(op);
+  if (failed(expectBlocks(op, launch.grid[0], launch.block[0])))
+    return failure();
+  b.setInsertionPoint(op);
+  kernel::emitAttention(b, op, getOwnBlock(op->getLoc()));
+  b.eraseOp(op);
+  sharedBytes = launch.shared;
   return success();
 }
 
@@ -435,6 +447,8 @@ LogicalResult GroupConverter::emit(Kind kind) {
     return emitIndexed(cast<scf::ForOp>(work));
   case Kind::Contract:
     return emitContract(cast<kernel::ContractOp>(work));
+  case Kind::Attention:
+    return emitAttention(work);
   case Kind::Reduce:
     return emitReduce(cast<linalg::GenericOp>(work));
   default:
