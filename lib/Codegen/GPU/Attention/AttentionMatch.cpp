@@ -102,7 +102,7 @@ static std::optional<RowReduction> getReduction(linalg::GenericOp op) {
                       fill.getInputs()[0]};
 }
 
-static bool isNumber(Value value, double number) {
+static bool hasValue(Value value, double number) {
   APFloat found(0.0);
   return matchPattern(value, m_ConstantFloat(&found)) &&
          found.convertToDouble() == number;
@@ -111,7 +111,7 @@ static bool isNumber(Value value, double number) {
 static bool isSumOf(linalg::GenericOp op, unsigned axis) {
   auto sum = getReduction(op);
   return sum && sum->axis == axis && isa<arith::AddFOp>(sum->combiner) &&
-         isNumber(sum->start, 0);
+         hasValue(sum->start, 0);
 }
 
 bool AttentionMatch::findSoftmax() {
@@ -123,7 +123,7 @@ bool AttentionMatch::findSoftmax() {
   auto reduction = op ? getReduction(op) : std::nullopt;
   if (!reduction || !isa<arith::MaximumFOp>(reduction->combiner) ||
       reduction->input != scores ||
-      !isNumber(reduction->start, -std::numeric_limits<double>::infinity()))
+      !hasValue(reduction->start, -std::numeric_limits<double>::infinity()))
     return fail("the maximum of a row is not subtracted");
   axes.sizes = exponential.getStaticLoopRanges();
   axes.key = reduction->axis;
@@ -310,7 +310,8 @@ bool AttentionMatch::addProduct(OpOperand &use) {
   auto op = cast<kernel::ContractOp>(use.getOwner());
   unsigned matrix = use.getOperandNumber(), other = 1 - matrix;
   auto of = addElementAxis(op, op.getMaps()[matrix]);
-  if (!of || op.getRounding(0) || op.getRounding(1) || !op.getExtras().empty())
+  if (!of || op.getRounding(0) || op.getRounding(1) ||
+      !llvm::all_of(op.getExtras(), isNumber))
     return fail("a product has factors that are rounded, or other operands");
   unsigned count = axes.getCount();
   MatrixProduct product;

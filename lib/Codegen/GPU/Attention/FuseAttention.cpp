@@ -103,6 +103,8 @@ Value AttentionBuilder::emitFinish(Block &block, Value sum,
   IRMapping mapping;
   Block &epilogue = product.getEpilogue().front();
   mapping.map(epilogue.getArgument(0), sum);
+  for (auto [number, extra] : llvm::enumerate(product.getExtras()))
+    mapping.map(epilogue.getArgument(number + 1), emitNumber(b, extra));
   for (Operation &op : epilogue.without_terminator())
     b.clone(op, mapping);
   return mapping.lookupOrDefault(epilogue.getTerminator()->getOperand(0));

@@ -8,6 +8,7 @@
 #include "ScoreExpression.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -66,6 +67,41 @@ bool isElementwise(linalg::GenericOp op, ArrayRef<int64_t> sizes) {
          op.getIndexingMapsArray().back().isIdentity() &&
          op.getStaticLoopRanges() == sizes &&
          !op.payloadUsesValueFromOperand(op.getDpsInitOperand(0));
+}
+
+/// The body of an op without operands whose elements do not depend on their
+/// places.
+static Block *getNumberBody(Value tensor) {
+  auto op = tensor.getDefiningOp<linalg::GenericOp>();
+  if (!op || op.getNumDpsInputs() != 0 || op.getNumResults() != 1 ||
+      op.hasIndexSemantics() || op.getNumReductionLoops() > 0 ||
+      op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)) ||
+      !llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
+        return inner.getNumRegions() == 0 && isMemoryEffectFree(&inner);
+      }))
+    return nullptr;
+  return op.getBody();
+}
+
+static TypedAttr getSplat(Value tensor) {
+  DenseElementsAttr elements;
+  if (!matchPattern(tensor, m_Constant(&elements)) || !elements.isSplat())
+    return nullptr;
+  return dyn_cast<TypedAttr>(elements.getSplatValue<Attribute>());
+}
+
+bool isNumber(Value tensor) {
+  return getNumberBody(tensor) || getSplat(tensor);
+}
+
+Value emitNumber(OpBuilder &b, Value tensor) {
+  if (TypedAttr number = getSplat(tensor))
+    return arith::ConstantOp::create(b, tensor.getLoc(), number);
+  Block *body = getNumberBody(tensor);
+  IRMapping mapping;
+  for (Operation &op : body->without_terminator())
+    b.clone(op, mapping);
+  return mapping.lookupOrDefault(body->getTerminator()->getOperand(0));
 }
 
 //===----------------------------------------------------------------------===//
@@ -134,10 +170,12 @@ Value ScoreExpression::emitBody(Block &from, ValueRange inputs,
   };
   for (Operation &op : from.without_terminator()) {
     if (auto index = dyn_cast<linalg::IndexOp>(op)) {
+      // Dimensions without an axis have one element.
       std::optional<unsigned> axis = of[index.getDim()];
-      if (!axis)
-        return nullptr;
-      mapping.map(index.getResult(), emitIndex(*axis));
+      mapping.map(index.getResult(), axis ? emitIndex(*axis)
+                                          : arith::ConstantIndexOp::create(
+                                                *builder, op.getLoc(), 0)
+                                                .getResult());
       continue;
     }
     if (op.getNumRegions() > 0 || !isMemoryEffectFree(&op))
@@ -166,15 +204,26 @@ Value ScoreExpression::emitOperand(Value operand, AffineMap map,
   if (isMatrix)
     if (Value element = emitMatrix(operand))
       return element;
-  // A number that is known.
+  if (isNumber(operand))
+    return emitNumber(*builder, operand);
   if (auto generic = operand.getDefiningOp<linalg::GenericOp>();
-      generic && generic.getNumLoops() == 0 && generic.getNumDpsInputs() == 0 &&
-      generic.getNumResults() == 1) {
-    Value value = generic.getBody()->getTerminator()->getOperand(0);
-    if (value.getParentBlock() != generic.getBody())
-      return value;
-  }
+      generic && generic.getNumDpsInputs() == 0 &&
+      isElementwise(generic, generic.getStaticLoopRanges()))
+    if (Value element = emitIndexed(generic, *place))
+      return element;
   return emitExtra(operand, *place);
+}
+
+/// The element of a tensor that is computed from indices, such as a causal
+/// mask.
+Value ScoreExpression::emitIndexed(linalg::GenericOp op, AffineMap place) {
+  AxisOfDim of;
+  for (AffineExpr expr : place.getResults()) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    of.push_back(dim ? std::optional<unsigned>(dim.getPosition())
+                     : std::nullopt);
+  }
+  return emitBody(*op.getBody(), {}, of);
 }
 
 Value ScoreExpression::emitContract(kernel::ContractOp op) {

@@ -54,6 +54,11 @@ mapToAxes(mlir::AffineMap map, const AxisOfDim &axes, unsigned numAxes);
 /// True if `op` computes one matrix of these sizes element by element.
 bool isElementwise(mlir::linalg::GenericOp op, llvm::ArrayRef<int64_t> sizes);
 
+/// True if all elements of a tensor are one number, which depends on no memory.
+bool isNumber(mlir::Value tensor);
+/// Writes the number.
+mlir::Value emitNumber(mlir::OpBuilder &b, mlir::Value tensor);
+
 /// What an expression ends at.
 struct ScoreSources {
   /// The product of query and key, and that of gradient and value, each before
@@ -109,6 +114,7 @@ private:
   };
   mlir::Value emitBody(mlir::Block &from, mlir::ValueRange inputs,
                        const AxisOfDim &of, const Quotient &quotient = {});
+  mlir::Value emitIndexed(mlir::linalg::GenericOp op, mlir::AffineMap place);
 
   const ScoreAxes &axes;
   const ScoreSources &sources;
