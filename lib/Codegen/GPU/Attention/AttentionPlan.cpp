@@ -8,6 +8,7 @@
 #include "AttentionPlan.h"
 
 #include "../Contract/Problem.h"
+#include "CausalMask.h"
 #include "mp-opt/Codegen/GPU/Attention.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -133,7 +134,8 @@ AttentionPlan AttentionPlan::get(const AttentionShape &shape) {
   int64_t head = std::max(shape.sizes[d], shape.sizes[d + 1]);
   // Sums and the elements of a step fit 255 registers, and tiles 96 KiB.
   plan.tileRows = head <= maxCommonHead ? 64 : 32;
-  plan.tileColumns = head <= 64 ? 64 : 32;
+  plan.tileColumns = head <= 64 ? 64 : head <= maxCommonHead ? 32 : 16;
+  plan.mask = getCausalMask(shape);
   plan.numThreads = plan.tileRows / warpRows * 32;
   addPasses(shape, plan, head);
   plan.numBlocks = 0;
@@ -173,14 +175,35 @@ static int64_t countFloatOperations(Region &region) {
   });
 }
 
+/// The elements of one batch's matrix that blocks compute.
+static uint64_t countElements(const AttentionShape &shape,
+                              const AttentionPlan &plan,
+                              const AttentionPass &pass) {
+  int64_t rows = shape.sizes[shape.getQueryDim()];
+  int64_t columns = shape.sizes[shape.getKeyDim()];
+  if (pass.rowsAreKeys)
+    std::swap(rows, columns);
+  uint64_t count = 0;
+  for (int64_t first = 0; first < rows; first += plan.tileRows) {
+    int64_t begin = 0, end = columns;
+    if (plan.mask && pass.rowsAreKeys)
+      begin = std::clamp<int64_t>(first - plan.mask->last, 0, columns) /
+              plan.tileColumns * plan.tileColumns;
+    else if (plan.mask)
+      end = std::clamp<int64_t>(first + plan.tileRows + plan.mask->last, 0,
+                                columns);
+    count += (end - begin) * std::min(plan.tileRows, rows - first);
+  }
+  return count;
+}
+
 AttentionWork countAttentionWork(Operation *op) {
   AttentionShape shape = AttentionShape::get(op);
   AttentionPlan plan = AttentionPlan::get(shape);
   AttentionWork work;
   int64_t operations = countFloatOperations(op->getRegion(0));
-  uint64_t elements = shape.countBatches() * shape.sizes[shape.getQueryDim()] *
-                      shape.sizes[shape.getKeyDim()];
   for (const AttentionPass &pass : plan.passes) {
+    uint64_t elements = shape.countBatches() * countElements(shape, plan, pass);
     uint64_t length = pass.rows[0].size;
     if (pass.hasGradient)
       length += pass.rows[1].size;

@@ -54,6 +54,14 @@ struct AttentionShape {
   bool isWide() const;
 };
 
+/// A comparison that holds for keys n and queries m of n - m <= `last`, or for
+/// all others; the others have no weight.
+struct CausalMask {
+  mlir::Value condition;
+  int64_t last;
+  bool holdsBefore;
+};
+
 /// A factor: its operand, and the dimension of its elements.
 struct HeadFactor {
   unsigned operand, dim;
@@ -91,6 +99,8 @@ struct AttentionPlan {
   int64_t tileRows, tileColumns;
   int64_t numThreads, numBlocks, sharedBytes;
   llvm::SmallVector<AttentionPass, 3> passes;
+  /// Absent if all keys have a weight for all queries.
+  std::optional<CausalMask> mask;
 
   static constexpr int64_t numStages = 2;
   /// Rows of a warp.

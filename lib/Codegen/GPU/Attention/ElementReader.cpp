@@ -22,7 +22,7 @@ ElementReader::ElementReader(TileBuilder &e, const AttentionShape &shape,
                              const AttentionPlan &plan,
                              const AttentionPass &pass, ValueRange operands,
                              const AttentionBlock &block)
-    : e(e), shape(shape), rowsAreKeys(pass.rowsAreKeys),
+    : e(e), shape(shape), rowsAreKeys(pass.rowsAreKeys), mask(plan.mask),
       columns(plan.tileColumns / 8) {
   int64_t inner = 1;
   for (int64_t size :
@@ -57,6 +57,8 @@ ElementReader::ElementReader(TileBuilder &e, const AttentionShape &shape,
 
 void ElementReader::beginStep(Value first) {
   ofStep.clear();
+  for (int64_t row : {0, 1})
+    distances[row] = e.sub(rows[row].index, e.add(first, pairColumn));
   int64_t count = shape.sizes[getColumnDim()];
   for (auto [tile, pair] : llvm::enumerate(columns))
     for (int64_t i : {0, 1}) {
@@ -133,18 +135,42 @@ Value ElementReader::getIndex(unsigned dim, int64_t i) {
                             : columns[i / 4].index[i % 2];
 }
 
+/// The condition of the causal mask, as the comparison of a thread's distance
+/// from the diagonal with a number: it takes no registers for columns.
+Value ElementReader::isAttended(int64_t i) {
+  int64_t column = i / 4 * 8 + i % 2;
+  Value distance = distances[i / 2 % 2];
+  auto compare = [&](arith::CmpIPredicate predicate, int64_t bound) {
+    return e.createOrFold<arith::CmpIOp>(predicate, distance, e.index(bound));
+  };
+  // Of keys n and queries m, n - m is `distance` minus the column, or the
+  // column minus `distance`.
+  if (rowsAreKeys)
+    return compare(mask->holdsBefore ? arith::CmpIPredicate::sle
+                                     : arith::CmpIPredicate::sgt,
+                   mask->last + column);
+  return compare(mask->holdsBefore ? arith::CmpIPredicate::sge
+                                   : arith::CmpIPredicate::slt,
+                 column - mask->last);
+}
+
 Value ElementReader::apply(unsigned function, ArrayRef<Value> floats,
                            int64_t i) {
   unsigned firstExtra = floats.size();
   unsigned firstIndex = firstExtra + shape.numExtras;
-  return e.apply(shape.op->getRegion(0).front(), function,
-                 [&](unsigned number) -> Value {
-                   if (number < firstExtra)
-                     return floats[number];
-                   if (number < firstIndex)
-                     return get(shape.getFirstExtra() + number - firstExtra, i);
-                   return e.toIndex(getIndex(number - firstIndex, i));
-                 });
+  IRMapping known;
+  if (mask)
+    known.map(mask->condition, isAttended(i));
+  return e.apply(
+      shape.op->getRegion(0).front(), function,
+      [&](unsigned number) -> Value {
+        if (number < firstExtra)
+          return floats[number];
+        if (number < firstIndex)
+          return get(shape.getFirstExtra() + number - firstExtra, i);
+        return e.toIndex(getIndex(number - firstIndex, i));
+      },
+      known);
 }
 
 void ElementReader::storeRow(unsigned number, int64_t row, Value condition,

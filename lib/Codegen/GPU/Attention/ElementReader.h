@@ -56,13 +56,17 @@ private:
   bool hasPairs(const AttentionOperand &operand, unsigned dim,
                 int64_t size) const;
   mlir::Value getIndex(unsigned dim, int64_t i);
+  mlir::Value isAttended(int64_t i);
   void load(unsigned operand, int64_t i);
 
   TileBuilder &e;
   const AttentionShape &shape;
   llvm::SmallVector<mlir::Value> memory, batchIndices, batchOffsets;
   bool rowsAreKeys;
+  std::optional<CausalMask> mask;
   mlir::Value pairColumn;
+  /// Rows minus the step's first column of the thread.
+  mlir::Value distances[2];
   Row rows[2];
   llvm::SmallVector<Columns> columns;
   /// Elements by operand and number: those of rows for the whole pass, others

@@ -9,7 +9,7 @@
 #include "HeadTiles.h"
 #include "mp-opt/Codegen/GPU/Attention.h"
 
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 
@@ -33,6 +33,7 @@ public:
 
 private:
   void placeTiles(ValueRange operands);
+  std::pair<Value, Value> getSteps();
   Sums emitSteps(Sums carried);
   Sums emitStep(Value step, Value stage, ValueRange carried);
   Sums multiplyRows(unsigned factor, Value stage);
@@ -55,7 +56,7 @@ private:
   Value constant(double number) {
     return arith::ConstantOp::create(e, e.getF32FloatAttr(number));
   }
-  Value exp(Value x) { return math::ExpOp::create(e, x); }
+  Value exp(Value x);
 
   TileBuilder &e;
   const AttentionShape &shape;
@@ -158,6 +159,14 @@ void PassCode::addProducts(MutableArrayRef<Value> sums, ArrayRef<Value> weights,
         emitMMA(e, element, a, {b[2], b[3]}, both.drop_front(4));
       }
   }
+}
+
+/// The exponential by the hardware's power of two, whose error of 2^-22 is far
+/// below the rounding of weights to 16 bit.
+Value PassCode::exp(Value x) {
+  constexpr double log2e = 1.4426950408889634;
+  x = arith::MulFOp::create(e, x, constant(log2e));
+  return LLVM::Exp2Op::create(e, x.getType(), x, LLVM::FastmathFlags::afn);
 }
 
 //===----------------------------------------------------------------------===//
@@ -271,11 +280,34 @@ Sums PassCode::emitStep(Value step, Value stage, ValueRange carried) {
   return next;
 }
 
+/// The first step that a causal mask leaves, and the one after the last.
+std::pair<Value, Value> PassCode::getSteps() {
+  unsigned dim = pass.rowsAreKeys ? shape.getQueryDim() : shape.getKeyDim();
+  int64_t columns = shape.sizes[dim];
+  Value begin = e.index(0);
+  Value end = e.index(llvm::divideCeil(columns, plan.tileColumns));
+  if (!plan.mask)
+    return {begin, end};
+  auto clamp = [&](Value column) {
+    return e.min(e.max(column, e.index(0)), e.index(columns));
+  };
+  if (pass.rowsAreKeys) {
+    Value first = e.sub(block.firstRow, e.index(plan.mask->last));
+    // The columns of the first step are copied even if no query is left.
+    begin =
+        e.min(e.div(clamp(first), plan.tileColumns), e.sub(end, e.index(1)));
+  } else {
+    Value behind = e.add(block.firstRow, plan.tileRows + plan.mask->last);
+    end = e.div(e.add(clamp(behind), plan.tileColumns - 1), plan.tileColumns);
+  }
+  return {begin, end};
+}
+
 /// Copies the next columns while those of a step are multiplied.
 Sums PassCode::emitSteps(Sums carried) {
-  unsigned dim = pass.rowsAreKeys ? shape.getQueryDim() : shape.getKeyDim();
-  int64_t steps = llvm::divideCeil(shape.sizes[dim], plan.tileColumns);
-  Value zero = e.index(0);
+  auto [begin, end] = getSteps();
+  Value zero = e.index(0), first = e.mul(begin, plan.tileColumns);
+  Value firstStage = e.rem(begin, AttentionPlan::numStages);
   auto commit = [&] {
     token = nvgpu::DeviceAsyncCreateGroupOp::create(
         e, nvgpu::DeviceAsyncTokenType::get(e.getContext()), ValueRange{});
@@ -284,37 +316,41 @@ Sums PassCode::emitSteps(Sums carried) {
        {rows[0].get(), rows[1].get(), columns[0].get(), columns[1].get()}) {
     if (!tiles)
       continue;
+    bool isRow = tiles == rows[0].get() || tiles == rows[1].get();
+    Value column = isRow ? zero : first, stage = isRow ? zero : firstStage;
     if (tiles->isAsync())
-      tiles->start(e, zero, zero);
+      tiles->start(e, column, stage);
     else
-      tiles->write(e, tiles->read(e, zero), zero);
+      tiles->write(e, tiles->read(e, column), stage);
   }
   commit();
-  return e.loop(steps, 1, carried, [&](Value step, ValueRange values) {
-    nvgpu::DeviceAsyncWaitOp::create(e, token, e.getI32IntegerAttr(0));
-    mlir::gpu::BarrierOp::create(e);
-    Value next = e.add(step, 1);
-    Value isLeft = e.isWithin(next, steps);
-    Value column = e.mul(next, plan.tileColumns);
-    Value stage = e.rem(next, AttentionPlan::numStages);
-    if (!async.empty())
-      e.ifThen(isLeft, [&] {
-        for (HeadTiles *tiles : async)
-          tiles->start(e, column, stage);
+  return e.loop(
+      begin, end, 1, carried, [&, end = end](Value step, ValueRange values) {
+        nvgpu::DeviceAsyncWaitOp::create(e, token, e.getI32IntegerAttr(0));
+        mlir::gpu::BarrierOp::create(e);
+        Value next = e.add(step, 1);
+        Value isLeft = e.isWithin(next, end);
+        Value column = e.mul(next, plan.tileColumns);
+        Value stage = e.rem(next, AttentionPlan::numStages);
+        if (!async.empty())
+          e.ifThen(isLeft, [&] {
+            for (HeadTiles *tiles : async)
+              tiles->start(e, column, stage);
+          });
+        commit();
+        SmallVector<SmallVector<Value>> read;
+        for (HeadTiles *tiles : direct)
+          read.push_back(e.ifElseZero(isLeft, tiles->getReadTypes(e),
+                                      [&] { return tiles->read(e, column); }));
+        Sums sums =
+            emitStep(step, e.rem(step, AttentionPlan::numStages), values);
+        if (!direct.empty())
+          e.ifThen(isLeft, [&] {
+            for (auto [tiles, elements] : llvm::zip_equal(direct, read))
+              tiles->write(e, elements, stage);
+          });
+        return sums;
       });
-    commit();
-    SmallVector<SmallVector<Value>> read;
-    for (HeadTiles *tiles : direct)
-      read.push_back(e.ifElseZero(isLeft, tiles->getReadTypes(e),
-                                  [&] { return tiles->read(e, column); }));
-    Sums sums = emitStep(step, e.rem(step, AttentionPlan::numStages), values);
-    if (!direct.empty())
-      e.ifThen(isLeft, [&] {
-        for (auto [tiles, elements] : llvm::zip_equal(direct, read))
-          tiles->write(e, elements, stage);
-      });
-    return sums;
-  });
 }
 
 /// Stores the sums of an output's rows, times `scale` if there is one.

@@ -8,7 +8,6 @@
 #include "TileBuilder.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -45,8 +44,14 @@ Value TileBuilder::rem(Value a, int64_t b) {
 Value TileBuilder::exclusiveOr(Value a, Value b) {
   return createOrFold<arith::XOrIOp>(a, b);
 }
-Value TileBuilder::isWithin(Value a, int64_t b) {
-  return createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ult, a, index(b));
+Value TileBuilder::min(Value a, Value b) {
+  return createOrFold<arith::MinSIOp>(a, b);
+}
+Value TileBuilder::max(Value a, Value b) {
+  return createOrFold<arith::MaxSIOp>(a, b);
+}
+Value TileBuilder::isWithin(Value a, Value b) {
+  return createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ult, a, b);
 }
 Value TileBuilder::both(Value a, Value b) {
   if (!a || !b)
@@ -89,10 +94,9 @@ TileBuilder::ifElseZero(Value condition, TypeRange types,
   return op.getResults();
 }
 
-SmallVector<Value> TileBuilder::loop(int64_t end, int64_t step,
+SmallVector<Value> TileBuilder::loop(Value begin, Value end, int64_t step,
                                      ValueRange carried, LoopBody body) {
-  auto op =
-      scf::ForOp::create(*this, index(0), index(end), index(step), carried);
+  auto op = scf::ForOp::create(*this, begin, end, index(step), carried);
   OpBuilder::InsertionGuard guard(*this);
   setInsertionPointToStart(op.getBody());
   SmallVector<Value> next = body(op.getInductionVar(), op.getRegionIterArgs());
@@ -181,10 +185,10 @@ static Value cloneSlice(TileBuilder &e, Value value, IRMapping &mapping,
 }
 
 Value TileBuilder::apply(Block &body, unsigned result,
-                         llvm::function_ref<Value(unsigned)> getArgument) {
-  IRMapping mapping;
+                         llvm::function_ref<Value(unsigned)> getArgument,
+                         IRMapping known) {
   Value yielded = body.getTerminator()->getOperand(result);
-  return cloneSlice(*this, yielded, mapping, body, getArgument);
+  return cloneSlice(*this, yielded, known, body, getArgument);
 }
 
 Value TileBuilder::apply(Block &body, ArrayRef<Value> arguments) {

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mp::kernel::tiling {
@@ -35,13 +36,17 @@ public:
   Value add(Value a, Value b);
   Value add(Value a, int64_t b) { return add(a, index(b)); }
   Value sub(Value a, Value b);
+  /// The smaller and the greater of signed numbers.
+  Value min(Value a, Value b);
+  Value max(Value a, Value b);
   Value mul(Value a, int64_t b);
   /// Divide values that are not negative by constants, with shifts if possible.
   Value div(Value a, int64_t b);
   Value rem(Value a, int64_t b);
   Value exclusiveOr(Value a, Value b);
   /// True if 0 <= a < b.
-  Value isWithin(Value a, int64_t b);
+  Value isWithin(Value a, Value b);
+  Value isWithin(Value a, int64_t b) { return isWithin(a, index(b)); }
   Value both(Value a, Value b);
   Value select(Value condition, Value yes, Value no);
   Value zero(mlir::Type type);
@@ -55,6 +60,10 @@ public:
   using LoopBody = llvm::function_ref<llvm::SmallVector<Value>(
       Value i, mlir::ValueRange carried)>;
   llvm::SmallVector<Value> loop(int64_t end, int64_t step,
+                                mlir::ValueRange carried, LoopBody body) {
+    return loop(index(0), index(end), step, carried, body);
+  }
+  llvm::SmallVector<Value> loop(Value begin, Value end, int64_t step,
                                 mlir::ValueRange carried, LoopBody body);
 
   /// `width` elements of a line of memory, at a multiple of `width`; a scalar
@@ -69,9 +78,11 @@ public:
   Value castFloat(Value value, mlir::Type element);
   /// What a region of arithmetic on scalars yields as its `result`-th value:
   /// clones the ops that it depends on, and constants outside of the region.
-  /// `getArgument` returns the arguments that it depends on.
+  /// `getArgument` returns the arguments that it depends on; `known` has
+  /// results of ops that are not cloned.
   Value apply(mlir::Block &body, unsigned result,
-              llvm::function_ref<Value(unsigned)> getArgument);
+              llvm::function_ref<Value(unsigned)> getArgument,
+              mlir::IRMapping known = {});
   /// The same for the only value of a region.
   Value apply(mlir::Block &body, llvm::ArrayRef<Value> arguments);
   /// a * b + c, rounded once.
