@@ -40,6 +40,10 @@ void fuseAttention(mlir::func::FuncOp main);
 
 namespace kernel {
 
+/// Blocks of attention that a multiprocessor must have registers for: of 128
+/// threads each, as many as they can use.
+constexpr int32_t attentionBlocks = 2;
+
 /// The launch parameters of the kernel that `emitAttention` makes of an
 /// AttentionOp or AttentionGradientOp on memory.
 ContractLaunch getAttentionLaunch(mlir::Operation *op);

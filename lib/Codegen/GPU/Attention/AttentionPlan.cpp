@@ -134,7 +134,9 @@ AttentionPlan AttentionPlan::get(const AttentionShape &shape) {
   int64_t head = std::max(shape.sizes[d], shape.sizes[d + 1]);
   // Sums and the elements of a step fit 255 registers, and tiles 96 KiB.
   plan.tileRows = head <= maxCommonHead ? 64 : 32;
-  plan.tileColumns = head <= 64 ? 64 : head <= maxCommonHead ? 32 : 16;
+  plan.tileColumns = head > maxCommonHead            ? 16
+                     : head > 64 || shape.isGradient ? 32
+                                                     : 64;
   plan.mask = getCausalMask(shape);
   plan.numThreads = plan.tileRows / warpRows * 32;
   addPasses(shape, plan, head);

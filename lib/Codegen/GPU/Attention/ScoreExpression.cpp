@@ -204,26 +204,33 @@ Value ScoreExpression::emitOperand(Value operand, AffineMap map,
   if (isMatrix)
     if (Value element = emitMatrix(operand))
       return element;
-  if (isNumber(operand))
-    return emitNumber(*builder, operand);
-  if (auto generic = operand.getDefiningOp<linalg::GenericOp>();
-      generic && generic.getNumDpsInputs() == 0 &&
-      isElementwise(generic, generic.getStaticLoopRanges()))
-    if (Value element = emitIndexed(generic, *place))
-      return element;
+  if (Value element = emitComputed(operand, *place))
+    return element;
   return emitExtra(operand, *place);
 }
 
-/// The element of a tensor that is computed from indices, such as a causal
-/// mask.
-Value ScoreExpression::emitIndexed(linalg::GenericOp op, AffineMap place) {
+/// The element of a tensor that is computed from indices and numbers, such as a
+/// causal mask; null for others.
+Value ScoreExpression::emitComputed(Value operand, AffineMap place) {
+  if (isNumber(operand))
+    return emitNumber(*builder, operand);
+  auto op = operand.getDefiningOp<linalg::GenericOp>();
+  if (!op || !isElementwise(op, op.getStaticLoopRanges()))
+    return nullptr;
   AxisOfDim of;
   for (AffineExpr expr : place.getResults()) {
     auto dim = dyn_cast<AffineDimExpr>(expr);
     of.push_back(dim ? std::optional<unsigned>(dim.getPosition())
                      : std::nullopt);
   }
-  return emitBody(*op.getBody(), {}, of);
+  SmallVector<Value> inputs;
+  for (auto [input, map] :
+       llvm::zip(op.getDpsInputs(), op.getIndexingMapsArray())) {
+    inputs.push_back(emitComputed(input, map.compose(place)));
+    if (!inputs.back())
+      return nullptr;
+  }
+  return emitBody(*op.getBody(), inputs, of);
 }
 
 Value ScoreExpression::emitContract(kernel::ContractOp op) {

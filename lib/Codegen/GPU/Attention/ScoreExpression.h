@@ -114,7 +114,7 @@ private:
   };
   mlir::Value emitBody(mlir::Block &from, mlir::ValueRange inputs,
                        const AxisOfDim &of, const Quotient &quotient = {});
-  mlir::Value emitIndexed(mlir::linalg::GenericOp op, mlir::AffineMap place);
+  mlir::Value emitComputed(mlir::Value operand, mlir::AffineMap place);
 
   const ScoreAxes &axes;
   const ScoreSources &sources;

@@ -28,6 +28,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -526,6 +527,12 @@ LogicalResult GroupConverter::emitKernel(device::GroupOp group, Kernel &made) {
   function.setName(made.name);
   int32_t threads = group.getStrategyAttr().getThreads();
   function.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({threads, 1, 1}));
+  // With the number of blocks that must fit, ptxas does not spill registers for
+  // more of them.
+  if (group.getKind() == Kind::Attention)
+    function->setDiscardableAttr(
+        NVVM::NVVMDialect::getMinctasmAttrName(),
+        b.getI32IntegerAttr(kernel::attentionBlocks));
   return success();
 }
 
