@@ -40,6 +40,14 @@ void fuseAttention(mlir::func::FuncOp main);
 
 namespace kernel {
 
+/// The longest head that a kernel has registers for.
+constexpr int64_t maxAttentionHead = 256;
+
+/// Fails, after an error at `op`, an AttentionOp or AttentionGradientOp on
+/// memory, if no code can be made: sizes, strides or offsets are not known,
+/// factors are not of one 16-bit type, or heads are too long.
+mlir::LogicalResult verifyGPUAttention(mlir::Operation *op);
+
 /// Blocks of attention that a multiprocessor must have registers for: of 128
 /// threads each, as many as they can use.
 constexpr int32_t attentionBlocks = 2;

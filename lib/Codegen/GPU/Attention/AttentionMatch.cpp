@@ -8,11 +8,13 @@
 #include "AttentionMatch.h"
 
 #include "LinearFactor.h"
+#include "mp-opt/Codegen/GPU/Attention.h"
 #include "mp-opt/Codegen/Target/KnownTargets.h"
 #include "mp-opt/Dialect/Kernel/ContractShape.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -20,9 +22,8 @@ using namespace mlir;
 
 namespace mp {
 
-/// The longest head that a kernel has registers for, and the fewest rows and
-/// columns of a matrix that fill a good part of a tile.
-constexpr int64_t maxHead = 256, minTokens = 16;
+/// The fewest rows and columns of a matrix that fill a good part of a tile.
+constexpr int64_t minTokens = 16;
 
 bool AttentionMatch::fail(StringRef text) {
   reason = text;
@@ -164,6 +165,17 @@ bool AttentionMatch::findScoreProduct() {
   llvm::SetVector<Operation *> products;
   llvm::DenseSet<Value> seen;
   findProductsOf(scores, axes.sizes, products, seen);
+  isOfProduct = !products.empty();
+  if (products.empty()) {
+    Value source = scores;
+    while (Operation *op = source.getDefiningOp()) {
+      if (!isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
+        break;
+      source = op->getOperand(0);
+    }
+    isOfProduct = isa_and_nonnull<kernel::ContractOp>(source.getDefiningOp());
+    return fail("its scores have other axes than its softmax");
+  }
   if (products.size() != 1)
     return fail("the scores are not one product");
   sources.score = cast<kernel::ContractOp>(products.front());
@@ -428,7 +440,7 @@ bool AttentionMatch::takesKernel() {
     for (auto [expr, size] : llvm::zip(head.map.getResults(), type.getShape()))
       if (expr.isFunctionOfDim(axes.getCount()))
         length = size;
-    if (length > maxHead)
+    if (length > kernel::maxAttentionHead)
       return fail("its heads have more than 256 elements");
   }
   if (axes.sizes[axes.query] < minTokens || axes.sizes[axes.key] < minTokens)

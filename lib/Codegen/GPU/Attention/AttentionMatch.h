@@ -45,8 +45,8 @@ public:
 
   /// False, with a reason, if attention cannot compute the results.
   bool find();
-  /// True if a softmax stands between products at all.
-  bool isAttention() const { return sources.score && !consumers.empty(); }
+  /// True if the softmax is that of a product at all.
+  bool isAttention() const { return isOfProduct; }
   llvm::StringRef getReason() const { return reason; }
   mlir::Location getLoc() const;
 
@@ -57,7 +57,7 @@ public:
   mlir::Value scores;
   HeadOperand query, key, value, gradient;
   MatrixProduct forward;
-  /// Those of the gradient; without one, all are null.
+  /// The products of the gradient; without one, all are null.
   kernel::ContractOp gradientProduct;
   MatrixProduct dquery, dkey, dvalue;
 
@@ -83,6 +83,8 @@ private:
   llvm::SetVector<mlir::Value> matrices;
   /// Factors of products that are matrices.
   llvm::SmallVector<mlir::OpOperand *> consumers;
+  /// True if the softmax's operand is computed from a product.
+  bool isOfProduct = false;
   std::string reason;
 };
 

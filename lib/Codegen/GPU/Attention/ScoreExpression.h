@@ -59,7 +59,7 @@ bool isNumber(mlir::Value tensor);
 /// Writes the number.
 mlir::Value emitNumber(mlir::OpBuilder &b, mlir::Value tensor);
 
-/// What an expression ends at.
+/// The values that an expression ends at.
 struct ScoreSources {
   /// The product of query and key, and that of gradient and value, each before
   /// its epilogue; the second may be null.

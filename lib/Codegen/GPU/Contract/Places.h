@@ -29,8 +29,7 @@ struct BlockPlace {
 };
 
 /// Memory of this type as one line, from its first element on.
-mlir::Value makeLine(TileBuilder &e, mlir::MemRefType type,
-                     mlir::Value memory);
+mlir::Value makeLine(TileBuilder &e, mlir::MemRefType type, mlir::Value memory);
 
 /// An operand as one line of memory.
 class OperandPlaces {

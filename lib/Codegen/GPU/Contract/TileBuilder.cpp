@@ -44,12 +44,6 @@ Value TileBuilder::rem(Value a, int64_t b) {
 Value TileBuilder::exclusiveOr(Value a, Value b) {
   return createOrFold<arith::XOrIOp>(a, b);
 }
-Value TileBuilder::min(Value a, Value b) {
-  return createOrFold<arith::MinSIOp>(a, b);
-}
-Value TileBuilder::max(Value a, Value b) {
-  return createOrFold<arith::MaxSIOp>(a, b);
-}
 Value TileBuilder::isWithin(Value a, Value b) {
   return createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ult, a, b);
 }
@@ -184,15 +178,11 @@ static Value cloneSlice(TileBuilder &e, Value value, IRMapping &mapping,
   return mapping.lookup(value);
 }
 
-Value TileBuilder::apply(Block &body, unsigned result,
-                         llvm::function_ref<Value(unsigned)> getArgument,
-                         IRMapping known) {
+Value applyBody(TileBuilder &e, Block &body, unsigned result,
+                llvm::function_ref<Value(unsigned)> getArgument,
+                IRMapping known) {
   Value yielded = body.getTerminator()->getOperand(result);
-  return cloneSlice(*this, yielded, known, body, getArgument);
-}
-
-Value TileBuilder::apply(Block &body, ArrayRef<Value> arguments) {
-  return apply(body, 0, [&](unsigned number) { return arguments[number]; });
+  return cloneSlice(e, yielded, known, body, getArgument);
 }
 
 Value TileBuilder::fma(Value a, Value b, Value c) {

@@ -36,9 +36,6 @@ public:
   Value add(Value a, Value b);
   Value add(Value a, int64_t b) { return add(a, index(b)); }
   Value sub(Value a, Value b);
-  /// The smaller and the greater of signed numbers.
-  Value min(Value a, Value b);
-  Value max(Value a, Value b);
   Value mul(Value a, int64_t b);
   /// Divide values that are not negative by constants, with shifts if possible.
   Value div(Value a, int64_t b);
@@ -76,21 +73,20 @@ public:
   Value fromElements(llvm::ArrayRef<Value> elements);
   /// Converts between floats of any widths, scalars or vectors.
   Value castFloat(Value value, mlir::Type element);
-  /// What a region of arithmetic on scalars yields as its `result`-th value:
-  /// clones the ops that it depends on, and constants outside of the region.
-  /// `getArgument` returns the arguments that it depends on; `known` has
-  /// results of ops that are not cloned.
-  Value apply(mlir::Block &body, unsigned result,
-              llvm::function_ref<Value(unsigned)> getArgument,
-              mlir::IRMapping known = {});
-  /// The same for the only value of a region.
-  Value apply(mlir::Block &body, llvm::ArrayRef<Value> arguments);
   /// a * b + c, rounded once.
   Value fma(Value a, Value b, Value c);
 
 private:
   mlir::IntegerType word;
 };
+
+/// Writes the `result`-th value that a region of arithmetic on scalars yields:
+/// clones the ops that it depends on, and constants outside of the region.
+/// `getArgument` returns the arguments that it depends on; `known` has results
+/// of ops that are not cloned.
+mlir::Value applyBody(TileBuilder &e, mlir::Block &body, unsigned result,
+                      llvm::function_ref<mlir::Value(unsigned)> getArgument,
+                      mlir::IRMapping known = {});
 
 } // namespace mp::kernel::tiling
 

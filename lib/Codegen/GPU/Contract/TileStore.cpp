@@ -178,7 +178,8 @@ private:
       for (ArrayRef<Value> extra : extras)
         arguments.push_back(extra[j]);
       results.push_back(
-          e.apply(ContractOp(problem.op).getEpilogue().front(), arguments));
+          applyBody(e, ContractOp(problem.op).getEpilogue().front(), 0,
+                    [&](unsigned number) { return arguments[number]; }));
     }
     e.store(e.fromElements(results), places.back().getMemory(),
             getPlace(getNumExtras()));

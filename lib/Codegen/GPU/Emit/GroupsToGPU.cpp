@@ -232,6 +232,8 @@ LogicalResult GroupConverter::emitContract(kernel::ContractOp op) {
 }
 
 LogicalResult GroupConverter::emitAttention(Operation *op) {
+  if (failed(kernel::verifyGPUAttention(op)))
+    return failure();
   kernel::ContractLaunch launch = kernel::getAttentionLaunch(op);
   if (failed(expectBlocks(op, launch.grid[0], launch.block[0])))
     return failure();
@@ -530,9 +532,8 @@ LogicalResult GroupConverter::emitKernel(device::GroupOp group, Kernel &made) {
   // With the number of blocks that must fit, ptxas does not spill registers for
   // more of them.
   if (group.getKind() == Kind::Attention)
-    function->setDiscardableAttr(
-        NVVM::NVVMDialect::getMinctasmAttrName(),
-        b.getI32IntegerAttr(kernel::attentionBlocks));
+    function->setDiscardableAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                                 b.getI32IntegerAttr(kernel::attentionBlocks));
   return success();
 }
 

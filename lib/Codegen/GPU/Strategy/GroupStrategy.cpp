@@ -145,6 +145,8 @@ FailureOr<device::StrategyAttr> StrategySelector::select() {
     return selectContract(*ops.begin(), llvm::range_size(ops));
   }
   case Kind::Attention: {
+    if (failed(kernel::verifyGPUAttention(work)))
+      return failure();
     kernel::ContractLaunch launch = kernel::getAttentionLaunch(work);
     return make(Sharing::Tiles, launch.grid[0], launch.block[0]);
   }

@@ -48,11 +48,11 @@ private:
 
 } // namespace
 
-/// Scores below this have no weight next to others.
-constexpr double mostMasked = -1e30;
+/// The largest score that has no weight next to others.
+constexpr double maxMasked = -1e30;
 
 static bool isMasked(std::optional<double> number) {
-  return number && *number <= mostMasked;
+  return number && *number <= maxMasked;
 }
 
 std::optional<bool> MaskedScore::getBool(Value value) {

@@ -16,8 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_LIB_CODEGEN_GPU_ATTENTION_ATTENTIONPLAN_H
-#define MPOPT_LIB_CODEGEN_GPU_ATTENTION_ATTENTIONPLAN_H
+#ifndef MPOPT_LIB_CODEGEN_GPU_CONTRACT_ATTENTIONPLAN_H
+#define MPOPT_LIB_CODEGEN_GPU_CONTRACT_ATTENTIONPLAN_H
 
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 
@@ -38,7 +38,7 @@ struct AttentionShape {
   mlir::Operation *op;
   bool isGradient;
   unsigned numBatches, numExtras;
-  /// Of batches, m, n, d, e.
+  /// The sizes of batches, m, n, d, e.
   llvm::SmallVector<int64_t> sizes;
   /// Inputs, then outputs.
   llvm::SmallVector<AttentionOperand> operands;
@@ -112,4 +112,4 @@ struct AttentionPlan {
 
 } // namespace mp::kernel::tiling
 
-#endif // MPOPT_LIB_CODEGEN_GPU_ATTENTION_ATTENTIONPLAN_H
+#endif // MPOPT_LIB_CODEGEN_GPU_CONTRACT_ATTENTIONPLAN_H

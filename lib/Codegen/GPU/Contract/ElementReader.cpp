@@ -143,7 +143,7 @@ Value ElementReader::isAttended(int64_t i) {
   auto compare = [&](arith::CmpIPredicate predicate, int64_t bound) {
     return e.createOrFold<arith::CmpIOp>(predicate, distance, e.index(bound));
   };
-  // Of keys n and queries m, n - m is `distance` minus the column, or the
+  // For keys n and queries m, n - m is `distance` minus the column, or the
   // column minus `distance`.
   if (rowsAreKeys)
     return compare(mask->holdsBefore ? arith::CmpIPredicate::sle
@@ -161,8 +161,8 @@ Value ElementReader::apply(unsigned function, ArrayRef<Value> floats,
   IRMapping known;
   if (mask)
     known.map(mask->condition, isAttended(i));
-  return e.apply(
-      shape.op->getRegion(0).front(), function,
+  return applyBody(
+      e, shape.op->getRegion(0).front(), function,
       [&](unsigned number) -> Value {
         if (number < firstExtra)
           return floats[number];

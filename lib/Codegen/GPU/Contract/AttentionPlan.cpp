@@ -7,9 +7,10 @@
 
 #include "AttentionPlan.h"
 
-#include "../Contract/Problem.h"
 #include "CausalMask.h"
+#include "Problem.h"
 #include "mp-opt/Codegen/GPU/Attention.h"
+#include "mp-opt/Codegen/Target/KnownTargets.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -156,6 +157,38 @@ AttentionPlan AttentionPlan::get(const AttentionShape &shape) {
     plan.sharedBytes = std::max(plan.sharedBytes, 2 * elements);
   }
   return plan;
+}
+
+LogicalResult verifyGPUAttention(Operation *op) {
+  for (Value operand : op->getOperands()) {
+    auto type = dyn_cast<MemRefType>(operand.getType());
+    if (!type || !getLayout(type) || type.getNumElements() == 0)
+      return op->emitOpError() << "expected memory of known sizes, strides and "
+                                  "offset, with elements, got "
+                               << operand.getType();
+  }
+  AttentionShape shape = AttentionShape::get(op);
+  Type element = shape.operands[1].type.getElementType();
+  for (unsigned factor = 0; factor < (shape.isGradient ? 4u : 3u); ++factor) {
+    Type other = shape.operands[factor].type.getElementType();
+    if (other != element || !(element.isBF16() || element.isF16()))
+      return op->emitOpError()
+             << "expected factors of bf16 or of f16, of one type, got "
+             << element << " and " << other;
+  }
+  unsigned d = shape.numBatches + 2;
+  int64_t head = std::max(shape.sizes[d], shape.sizes[d + 1]);
+  if (head > maxAttentionHead)
+    return op->emitOpError() << "expected heads of at most " << maxAttentionHead
+                             << " elements, got " << head;
+  const GPUTarget &target = GPUTarget::get(op);
+  if (target.multiplier != Multiplier::MMA)
+    return op->emitOpError()
+           << "expected a device with mma, got " << target.chip;
+  if (AttentionPlan::get(shape).numBlocks > INT32_MAX)
+    return op->emitOpError()
+           << "expected at most " << INT32_MAX << " blocks of threads";
+  return success();
 }
 
 ContractLaunch getAttentionLaunch(Operation *op) {

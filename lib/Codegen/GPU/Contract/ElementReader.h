@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_LIB_CODEGEN_GPU_ATTENTION_ELEMENTREADER_H
-#define MPOPT_LIB_CODEGEN_GPU_ATTENTION_ELEMENTREADER_H
+#ifndef MPOPT_LIB_CODEGEN_GPU_CONTRACT_ELEMENTREADER_H
+#define MPOPT_LIB_CODEGEN_GPU_CONTRACT_ELEMENTREADER_H
 
 #include "HeadTiles.h"
 
@@ -30,9 +30,9 @@ public:
   }
   /// The element of an operand without elements of a head.
   mlir::Value get(unsigned operand, int64_t i);
-  /// What a function of the op's region yields for an element. `floats` are
-  /// the first arguments of the region; those that the function does not depend
-  /// on may be null.
+  /// Returns the result of a function of the op's region for an element.
+  /// `floats` are the first arguments of the region; those that the function
+  /// does not depend on may be null.
   mlir::Value apply(unsigned function, llvm::ArrayRef<mlir::Value> floats,
                     int64_t i);
 
@@ -76,4 +76,4 @@ private:
 
 } // namespace mp::kernel::tiling
 
-#endif // MPOPT_LIB_CODEGEN_GPU_ATTENTION_ELEMENTREADER_H
+#endif // MPOPT_LIB_CODEGEN_GPU_CONTRACT_ELEMENTREADER_H

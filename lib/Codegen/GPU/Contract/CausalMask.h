@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_LIB_CODEGEN_GPU_ATTENTION_CAUSALMASK_H
-#define MPOPT_LIB_CODEGEN_GPU_ATTENTION_CAUSALMASK_H
+#ifndef MPOPT_LIB_CODEGEN_GPU_CONTRACT_CAUSALMASK_H
+#define MPOPT_LIB_CODEGEN_GPU_CONTRACT_CAUSALMASK_H
 
 #include "AttentionPlan.h"
 
@@ -20,4 +20,4 @@ std::optional<CausalMask> getCausalMask(const AttentionShape &shape);
 
 } // namespace mp::kernel::tiling
 
-#endif // MPOPT_LIB_CODEGEN_GPU_ATTENTION_CAUSALMASK_H
+#endif // MPOPT_LIB_CODEGEN_GPU_CONTRACT_CAUSALMASK_H

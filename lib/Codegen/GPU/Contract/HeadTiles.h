@@ -5,16 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_LIB_CODEGEN_GPU_ATTENTION_HEADTILES_H
-#define MPOPT_LIB_CODEGEN_GPU_ATTENTION_HEADTILES_H
+#ifndef MPOPT_LIB_CODEGEN_GPU_CONTRACT_HEADTILES_H
+#define MPOPT_LIB_CODEGEN_GPU_CONTRACT_HEADTILES_H
 
-#include "../Contract/Fragments.h"
-#include "../Contract/TileCopy.h"
 #include "AttentionPlan.h"
+#include "Fragments.h"
+#include "TileCopy.h"
 
 namespace mp::kernel::tiling {
 
-/// Where a block of threads is.
+/// The place of a block of threads.
 struct AttentionBlock {
   mlir::Value thread, batch, firstRow;
 };
@@ -68,4 +68,4 @@ private:
 
 } // namespace mp::kernel::tiling
 
-#endif // MPOPT_LIB_CODEGEN_GPU_ATTENTION_HEADTILES_H
+#endif // MPOPT_LIB_CODEGEN_GPU_CONTRACT_HEADTILES_H

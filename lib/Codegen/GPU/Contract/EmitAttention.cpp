@@ -208,9 +208,9 @@ Sums PassCode::emitSoftmax(const Sums &products,
         maximum = getMaximum(maximum, scores[i]);
     maximum = getMaximum(maxima[row], reduceQuad(maximum, getMaximum));
     // Nothing is subtracted from rows that are all minus infinity so far.
-    Value isLeast =
+    Value isMasked =
         arith::CmpFOp::create(e, arith::CmpFPredicate::OEQ, maximum, least);
-    shift[row] = e.select(isLeast, constant(0), maximum);
+    shift[row] = e.select(isMasked, constant(0), maximum);
     scale[row] =
         exp(arith::SubFOp::create(e, maxima[row], shift[row]).getResult());
     maxima[row] = maximum;
@@ -288,14 +288,19 @@ std::pair<Value, Value> PassCode::getSteps() {
   Value end = e.index(llvm::divideCeil(columns, plan.tileColumns));
   if (!plan.mask)
     return {begin, end};
+  auto min = [&](Value a, Value b) {
+    return e.createOrFold<arith::MinSIOp>(a, b);
+  };
+  auto max = [&](Value a, Value b) {
+    return e.createOrFold<arith::MaxSIOp>(a, b);
+  };
   auto clamp = [&](Value column) {
-    return e.min(e.max(column, e.index(0)), e.index(columns));
+    return min(max(column, e.index(0)), e.index(columns));
   };
   if (pass.rowsAreKeys) {
     Value first = e.sub(block.firstRow, e.index(plan.mask->last));
     // The columns of the first step are copied even if no query is left.
-    begin =
-        e.min(e.div(clamp(first), plan.tileColumns), e.sub(end, e.index(1)));
+    begin = min(e.div(clamp(first), plan.tileColumns), e.sub(end, e.index(1)));
   } else {
     Value behind = e.add(block.firstRow, plan.tileRows + plan.mask->last);
     end = e.div(e.add(clamp(behind), plan.tileColumns - 1), plan.tileColumns);
@@ -368,7 +373,7 @@ void PassCode::storeRows(const PassOutput &output, ValueRange sums,
         if (scale[row])
           sum = arith::MulFOp::create(e, sum, scale[row]);
         results.push_back(
-            e.apply(body, output.finish, [&](unsigned) { return sum; }));
+            applyBody(e, body, output.finish, [&](unsigned) { return sum; }));
       }
       reader.storePair(output.operand, row, head, element, results);
     }
