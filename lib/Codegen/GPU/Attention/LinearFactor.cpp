@@ -36,6 +36,11 @@ static std::optional<double> getNumber(Value value) {
   return number.convertToDouble();
 }
 
+static bool isZero(Value value) {
+  auto number = getNumber(value);
+  return number && *number == 0;
+}
+
 std::optional<LinearFactor> LinearFactor::get(Value value, Value variable) {
   LinearFactor factor;
   while (true) {
@@ -56,11 +61,11 @@ std::optional<LinearFactor> LinearFactor::get(Value value, Value variable) {
       factor.number /= *number;
       value = quotient.getLhs();
     } else if (auto choice = value.getDefiningOp<arith::SelectOp>()) {
-      auto number = getNumber(choice.getFalseValue());
-      if (!number || *number != 0)
+      bool isKept = isZero(choice.getFalseValue());
+      if (!isKept && !isZero(choice.getTrueValue()))
         return std::nullopt;
-      factor.conditions.push_back(choice.getCondition());
-      value = choice.getTrueValue();
+      factor.conditions.push_back({choice.getCondition(), isKept});
+      value = isKept ? choice.getTrueValue() : choice.getFalseValue();
     } else {
       return std::nullopt;
     }
@@ -84,7 +89,11 @@ bool LinearFactor::operator==(const LinearFactor &other) const {
   // The rounding of a factor to fp16 or bf16 is at most this.
   constexpr double rounding = 1.0 / 256;
   return std::abs(number - other.number) <= rounding * std::abs(number) &&
-         llvm::equal(conditions, other.conditions, isSameExpression);
+         llvm::equal(conditions, other.conditions,
+                     [](const auto &one, const auto &another) {
+                       return one.second == another.second &&
+                              isSameExpression(one.first, another.first);
+                     });
 }
 
 } // namespace mp

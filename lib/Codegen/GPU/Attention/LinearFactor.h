@@ -19,10 +19,11 @@ namespace mp {
 mlir::Value skipRounding(mlir::Value value);
 
 /// The factor of an expression that is linear in a variable, up to rounding: a
-/// number, and zero unless all conditions hold. That of dropout is one.
+/// number, and zero unless all conditions have the given results. That of
+/// dropout is one.
 struct LinearFactor {
   double number = 1;
-  llvm::SmallVector<mlir::Value> conditions;
+  llvm::SmallVector<std::pair<mlir::Value, bool>> conditions;
 
   /// Absent if `value` is not known to be linear in `variable`.
   static std::optional<LinearFactor> get(mlir::Value value,

@@ -385,11 +385,21 @@ void PassCode::finish(ValueRange carried) {
   if (!shape.isGradient) {
     ValueRange maxima = carried.take_back(4).take_front(2);
     ValueRange sums = carried.take_back(2);
+    reader.beginStep(e.index(0));
     for (int64_t row : {0, 1}) {
       Value sum = reduceQuad(sums[row], [&](Value a, Value b) -> Value {
         return arith::AddFOp::create(e, a, b);
       });
-      scale[row] = arith::DivFOp::create(e, constant(1), sum);
+      // Probabilities of a row that is all masked are NaN, which its weights
+      // may replace by zeros. Its sums are zero.
+      Value weight = reader.apply(
+          AttentionOp::Weight,
+          {{}, constant(std::numeric_limits<double>::quiet_NaN()), {}},
+          2 * row);
+      Value isEmpty =
+          arith::CmpFOp::create(e, arith::CmpFPredicate::OEQ, sum, constant(0));
+      scale[row] = e.select(isEmpty, e.castFloat(weight, e.getF32Type()),
+                            arith::DivFOp::create(e, constant(1), sum));
       Value isFirst = e.isWithin(e.rem(lane, 4), 1);
       reader.storeRow(shape.getOutput(1), row, isFirst, maxima[row]);
       reader.storeRow(shape.getOutput(2), row, isFirst, sum);
