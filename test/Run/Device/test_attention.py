@@ -353,3 +353,38 @@ def test_memory(tmp_path):
     tokens = 2048
     figures = estimate(make(tmp_path, Attention(tokens, batch=1)))
     assert figures["arena_bytes"] < 2 * tokens**2
+
+
+OPERATOR = """<ir_version: 11, opset_import: ["" : 23]>
+net (float[2,48,128] x, bool[48,48] mask) => (float[2,48,128] y)
+{
+  q = MatMul(x, wq)
+  k = MatMul(x, wk)
+  v = MatMul(x, wv)
+  y = Attention<q_num_heads = 2, kv_num_heads = 2>(q, k, v, mask)
+}
+"""
+
+
+def test_operator(tmp_path):
+    """ONNX's Attention, whose rows without keys give zeros."""
+    model = onnx.parser.parse_model(OPERATOR)
+    case = Attention(48)
+    for name, value in weights(case).items():
+        model.graph.initializer.append(onnx.numpy_helper.from_array(value, name))
+    onnx.save(model, tmp_path / "net.onnx")
+    for flags, count in ((), 1), (("--train", "--loss=mse", "--optimizer=sgd"), 2):
+        path = tmp_path / "mixed.onnx"
+        run_mp_opt(
+            tmp_path / "net.onnx", *flags, "--mixed-bf16", "--summary=none",
+            "-o", path,
+        )
+        assert kernels(path) == count
+    run_mp_opt(tmp_path / "net.onnx", "--mixed-bf16", "--summary=none", "-o", path)
+    inputs = data(case)
+    inputs["mask"] = np.random.default_rng(2).random((48, 48)) < 0.5
+    inputs["mask"][3] = False
+    expected = results(tmp_path, path, case, inputs)["y"]
+    found = results(tmp_path, path, case, inputs, DEVICE)["y"]
+    assert not found[:, 3].any() and not expected[:, 3].any()
+    assert relative(found, expected) < 2.0**-7

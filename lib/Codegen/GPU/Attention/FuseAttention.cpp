@@ -204,6 +204,21 @@ Value AttentionBuilder::sumInner(kernel::AttentionOp attention) {
   return op.getResult(0);
 }
 
+/// True if an op uses results of ops behind it: operands may be computed after
+/// the first of the products that it replaces.
+static bool needsLaterOps(Operation *op) {
+  return op
+      ->walk([&](Operation *inner) {
+        bool needs = llvm::any_of(inner->getOperands(), [&](Value operand) {
+          Operation *source = operand.getDefiningOp();
+          return source && source->getBlock() == op->getBlock() &&
+                 op->isBeforeInBlock(source);
+        });
+        return needs ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 void AttentionBuilder::makeGradient(kernel::AttentionOp attention) {
   Location loc = match.gradientProduct.getLoc();
   SmallVector<kernel::ContractOp> products{match.dquery.op, match.dkey.op,
@@ -247,8 +262,8 @@ void AttentionBuilder::makeGradient(kernel::AttentionOp attention) {
   addYield(body, values, loc);
   for (auto [product, result] : llvm::zip(products, op.getResults()))
     product->getResult(0).replaceAllUsesWith(result);
-  // Operands may be computed after the first of the products.
-  sortTopologically(op->getBlock());
+  if (needsLaterOps(op))
+    sortTopologically(op->getBlock());
 }
 
 void AttentionBuilder::build() {
