@@ -186,17 +186,19 @@ bool AttentionMatch::findScoreProduct() {
 // Heads
 //===----------------------------------------------------------------------===//
 
-/// The axes of an op's dimensions by the map of a matrix, and the dimension of
-/// elements, which has the number after them.
-static std::optional<AxisOfDim> addElementAxis(kernel::ContractOp op,
-                                               AffineMap matrix) {
-  auto axes = getAxes(matrix);
+/// The axes of an op's dimensions by the map of a matrix, and the one dimension
+/// of elements that the maps depend on, which has the number after them.
+static std::optional<AxisOfDim> addElementAxis(ArrayRef<AffineMap> maps,
+                                               unsigned matrix) {
+  auto axes = getAxes(maps[matrix]);
   if (!axes)
     return std::nullopt;
   unsigned count = 0;
-  for (std::optional<unsigned> &axis : *axes)
-    if (!axis) {
-      axis = matrix.getNumResults();
+  for (auto [dim, axis] : llvm::enumerate(*axes))
+    if (!axis && llvm::any_of(maps, [dim = dim](AffineMap map) {
+          return map.isFunctionOfDim(dim);
+        })) {
+      axis = maps[matrix].getNumResults();
       ++count;
     }
   if (count != 1)
@@ -207,10 +209,12 @@ static std::optional<AxisOfDim> addElementAxis(kernel::ContractOp op,
 /// Operand a (0) or b (1) of the score product, or of that of the gradient.
 std::optional<HeadOperand> AttentionMatch::getHead(kernel::ContractOp op,
                                                    unsigned operand) {
-  auto of = addElementAxis(op, op.getMaps().back());
+  unsigned result = op.getMaps().size() - 1;
+  SmallVector<AffineMap> maps = getPlainMaps(op, result);
+  auto of = addElementAxis(maps, result);
   if (!of || op.getRounding(operand))
     return std::nullopt;
-  auto map = mapToAxes(op.getMaps()[operand], *of, axes.getCount() + 1);
+  auto map = mapToAxes(maps[operand], *of, axes.getCount() + 1);
   if (!map)
     return std::nullopt;
   return HeadOperand{op->getOperand(operand), *map};
@@ -321,7 +325,8 @@ bool AttentionMatch::collect(Value matrix, bool &usesGradient) {
 bool AttentionMatch::addProduct(OpOperand &use) {
   auto op = cast<kernel::ContractOp>(use.getOwner());
   unsigned matrix = use.getOperandNumber(), other = 1 - matrix;
-  auto of = addElementAxis(op, op.getMaps()[matrix]);
+  SmallVector<AffineMap> maps = getPlainMaps(op, matrix);
+  auto of = addElementAxis(maps, matrix);
   if (!of || op.getRounding(0) || op.getRounding(1) ||
       !llvm::all_of(op.getExtras(), isNumber))
     return fail("a product has factors that are rounded, or other operands");
@@ -329,8 +334,8 @@ bool AttentionMatch::addProduct(OpOperand &use) {
   MatrixProduct product;
   product.op = op;
   product.matrix = use.get();
-  auto place = mapToAxes(op.getMaps()[other], *of, count + 1);
-  auto result = mapToAxes(op.getMaps().back(), *of, count + 1);
+  auto place = mapToAxes(maps[other], *of, count + 1);
+  auto result = mapToAxes(maps.back(), *of, count + 1);
   if (!place || !result)
     return fail("a product has no plain axes");
   product.other = {op->getOperand(other), *place};

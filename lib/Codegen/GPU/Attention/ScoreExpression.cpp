@@ -7,6 +7,8 @@
 
 #include "ScoreExpression.h"
 
+#include "mp-opt/Dialect/Kernel/ContractShape.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -59,6 +61,36 @@ std::optional<AffineMap> mapToAxes(AffineMap map, const AxisOfDim &axes,
         getAffineDimExpr(*axes[dim.getPosition()], map.getContext()));
   }
   return AffineMap::get(numAxes, 0, results, map.getContext());
+}
+
+SmallVector<AffineMap> getPlainMaps(kernel::ContractOp op, unsigned matrix) {
+  SmallVector<int64_t> sizes = kernel::getStaticSizes(op);
+  SmallVector<AffineMap> maps = op.getMaps();
+  unsigned count = sizes.size();
+  Builder b(op.getContext());
+  SmallVector<AffineExpr> inSums, unnamed;
+  auto isNamed = [&](unsigned dim) {
+    return llvm::is_contained(maps[matrix].getResults(),
+                              b.getAffineDimExpr(dim));
+  };
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    AffineExpr expr = b.getAffineDimExpr(dim),
+               zero = b.getAffineConstantExpr(0);
+    inSums.push_back(size == 1 ? zero : expr);
+    unnamed.push_back(size == 1 && !isNamed(dim) ? zero : expr);
+  }
+  for (AffineMap &map : maps) {
+    SmallVector<AffineExpr> results;
+    for (AffineExpr expr : map.getResults())
+      results.push_back(
+          isa<AffineDimExpr>(expr)
+              ? expr
+              : simplifyAffineExpr(expr.replaceDims(inSums), count, 0));
+    map = AffineMap::get(count, 0, results, op.getContext());
+  }
+  for (AffineMap &map : maps)
+    map = map.replaceDimsAndSymbols(unnamed, {}, count, 0);
+  return maps;
 }
 
 bool isElementwise(linalg::GenericOp op, ArrayRef<int64_t> sizes) {
@@ -236,12 +268,13 @@ Value ScoreExpression::emitComputed(Value operand, AffineMap place) {
 Value ScoreExpression::emitContract(kernel::ContractOp op) {
   bool isScore = op == sources.score;
   usesGradient |= !isScore;
-  auto axesOf = getAxes(op.getMaps().back());
+  SmallVector<AffineMap> maps = getPlainMaps(op, op.getMaps().size() - 1);
+  auto axesOf = getAxes(maps.back());
   if (!axesOf)
     return nullptr;
   SmallVector<Value> inputs{isScore ? elements.score : elements.gradient};
   for (auto [extra, map] :
-       llvm::zip(op.getExtras(), ArrayRef(op.getMaps()).drop_front(2)))
+       llvm::zip(op.getExtras(), ArrayRef(maps).drop_front(2)))
     inputs.push_back(emitOperand(extra, map, *axesOf));
   return emitBody(op.getEpilogue().front(), inputs, *axesOf);
 }

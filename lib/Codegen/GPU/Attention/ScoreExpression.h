@@ -51,6 +51,11 @@ std::optional<AxisOfDim> getAxes(mlir::AffineMap matrix);
 std::optional<mlir::AffineMap>
 mapToAxes(mlir::AffineMap map, const AxisOfDim &axes, unsigned numAxes);
 
+/// The maps of `op` without dimensions of one element that the map with number
+/// `matrix` does not name, and without all such dimensions in sums.
+llvm::SmallVector<mlir::AffineMap> getPlainMaps(kernel::ContractOp op,
+                                                unsigned matrix);
+
 /// True if `op` computes one matrix of these sizes element by element.
 bool isElementwise(mlir::linalg::GenericOp op, llvm::ArrayRef<int64_t> sizes);
 
