@@ -165,7 +165,7 @@ bool ReductionSplitter::analyze(linalg::GenericOp op) {
   hasColumns = code.hasColumns();
   int64_t outputs = code.countOutputs(), points = code.countReduced();
   int64_t manyBlocks = GPUTarget::get(op).manyBlocks;
-  int64_t blocks = hasColumns ? llvm::divideCeil(outputs, warpSize) : outputs;
+  int64_t blocks = hasColumns ? code.countTiles() : outputs;
   int64_t shortest = hasColumns ? shortColumn : shortRow;
   int64_t piece = hasColumns ? shortColumnPiece : shortRowPiece;
   if (!isKnown || !code.canCombine() || outputs == 0 || points < shortest ||
