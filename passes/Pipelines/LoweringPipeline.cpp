@@ -105,6 +105,9 @@ static void buildFusion(OpPassManager &pm, bool isDevice) {
     pm.addNestedPass<func::FuncOp>(createFuseElementwise());
   } else {
     pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
+    simplifyOps(pm);
+    pm.addNestedPass<func::FuncOp>(createRecomputeElementwise());
+    pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
   }
   simplifyOps(pm);
   pm.addNestedPass<func::FuncOp>(
