@@ -88,14 +88,11 @@ mp::device::StrategyAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "found " << perRow
                        << " threads per row, but work is divided by "
                        << stringifySharing(by);
-  constexpr int64_t warpSize = 32;
-  bool isPart =
-      llvm::isPowerOf2_64(perRow) && perRow <= warpSize && perRow <= threads;
-  if (by == Sharing::Rows && !isPart &&
-      !(perRow == threads && llvm::isPowerOf2_64(perRow)))
+  if (by == Sharing::Rows &&
+      (!llvm::isPowerOf2_64(perRow) || threads % perRow != 0))
     return emitError() << "found " << perRow << " of " << threads
-                       << " threads per row, expected a power of two up to "
-                       << warpSize << ", or all of them";
+                       << " threads per row, expected a power of two that "
+                          "divides them";
   return success();
 }
 

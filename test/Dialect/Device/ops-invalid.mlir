@@ -119,7 +119,7 @@ func.func private @threads() attributes {strategy = #device.strategy<by = thread
 
 // -----
 
-// expected-error@+1 {{found 48 of 64 threads per row, expected a power of two up to 32, or all of them}}
+// expected-error@+1 {{found 48 of 64 threads per row, expected a power of two that divides them}}
 #rows = #device.strategy<by = rows, blocks = 1, threads = 64, per_row = 48>
 
 // -----

@@ -202,3 +202,60 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   }
   return %ok : i32
 }
+
+// -----
+
+// A block adds up the columns of its rows: 8 warps have two rows each, and add
+// their sums to shared memory one after the other. The last one stores them.
+
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+#r = affine_map<(i) -> (i)>
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %zero = arith.constant 0.0 : f32
+  %x = runtime.input %inputs[0] : memref<1024x128xf32>
+  %sum = runtime.output %outputs[0] () : memref<64x128xf32>
+  // CHECK: device.launch @kernels::@rows_0 grid [64, 1, 1] block [256, 1, 1]
+  device.group row_wise {
+    scf.forall (%block) in (64) {
+      %part = memref.subview %sum[%block, 0] [1, 128] [1, 1] : memref<64x128xf32> to memref<128xf32, strided<[1], offset: ?>>
+      linalg.generic {indexing_maps = [#r], iterator_types = ["parallel"]} outs(%part : memref<128xf32, strided<[1], offset: ?>>) {
+      ^bb0(%b: f32):
+        linalg.yield %zero : f32
+      }
+      %first = arith.muli %block, %c16 : index
+      scf.for %k = %c0 to %c16 step %c1 {
+        %i = arith.addi %first, %k : index
+        %row = memref.subview %x[%i, 0] [1, 128] [1, 1] : memref<1024x128xf32> to memref<1x128xf32, strided<[128, 1], offset: ?>>
+        linalg.generic {indexing_maps = [#id, #column], iterator_types = ["parallel", "parallel"]} ins(%row : memref<1x128xf32, strided<[128, 1], offset: ?>>) outs(%part : memref<128xf32, strided<[1], offset: ?>>) {
+        ^bb0(%a: f32, %b: f32):
+          %0 = arith.addf %b, %a : f32
+          linalg.yield %0 : f32
+        }
+      }
+    }
+  }
+  return %ok : i32
+}
+// CHECK: gpu.func @rows_0({{.*}}) workgroup(%{{.*}} : memref<128xf32, #gpu.address_space<workgroup>>
+// CHECK: %[[SUM:.*]] = scf.for %{{.*}} to %c2{{.*}} iter_args(%[[OWN:.*]] = %{{.*}}) -> (vector<4xf32>)
+// CHECK:   %[[ROW:.*]] = vector.load
+// CHECK:   arith.addf %[[OWN]], %[[ROW]] : vector<4xf32>
+// CHECK: scf.if
+// CHECK:   vector.store %[[SUM]], %[[SHARED:.*]][
+// CHECK: gpu.barrier
+// CHECK: scf.for
+// CHECK:   scf.if
+// CHECK:     vector.load %[[SHARED]]
+// CHECK:     arith.addf {{.*}} : vector<4xf32>
+// CHECK:     vector.store {{.*}} %[[SHARED]]
+// CHECK:   gpu.barrier
+// CHECK: scf.if
+// CHECK:   vector.load %[[SHARED]]
+// CHECK:   vector.store {{.*}} {alignment = 16 : i64} : memref<128xf32, strided<[1], offset: ?>>
+// CHECK-NOT: gpu.barrier
+// CHECK: gpu.return

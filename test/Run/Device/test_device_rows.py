@@ -4,13 +4,14 @@ of several warps, or in loops: right at the edges of vectors, warps and blocks,
 for all alignments of rows."""
 
 import itertools
+import json
 import re
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-from runs import DEVICE, compute, run_mp_opt, write_model
+from runs import DEVICE, compute, mp_run, run_mp_opt, write_model
 
 LENGTHS = [
     *range(1, 34), 63, 64, 65, 127, 128, 129, 255, 256, 257, 768, 1000, 1023,
@@ -159,3 +160,116 @@ def test_lengths(tmp_path, element, form):
     for length in LONG:
         rows.add(form, (2, length))
     rows.check(tmp_path)
+
+
+# Rows of blocks that add up columns as well: more and fewer columns than a warp
+# has lanes, and than all warps of a block keep; numbers of rows with different
+# divisors.
+SUMS = [(1024, 5), (1040, 33), (1536, 64), (2050, 127), (1152, 200), (1024, 768)]
+SUM_NODES = """
+m = ReduceMean<keepdims = 1>(x, last)
+c = Sub(x, m)
+q = Mul(c, c)
+v = ReduceMean<keepdims = 1>(q, last)
+d = Sqrt(v)
+h = Div(c, d)
+t = Mul(g, h)
+a = ReduceMean<keepdims = 1>(t, last)
+b = Mul(h, a)
+y = Sub(g, b)
+scale = ReduceSum<keepdims = 0>(t, first)
+shift = ReduceMax<keepdims = 0>(g, first)
+bias = ReduceSum<keepdims = 0>(y, first)
+"""
+
+
+def sums_of_columns(x, g):
+    c = x - x.mean(-1, keepdims=True)
+    h = c / np.sqrt((c * c).mean(-1, keepdims=True))
+    t = g * h
+    y = g - h * t.mean(-1, keepdims=True)
+    return {"y": y, "scale": t.sum(0), "shift": g.max(0), "bias": y.sum(0)}
+
+
+def write_sums(folder, shape, element):
+    text = shape_text(shape)
+    gives = f"{element}[{text}] y, " + ", ".join(
+        f"{element}[{shape[1]}] {name}" for name in ("scale", "shift", "bias")
+    )
+    return write_model(
+        folder,
+        f"net ({element}[{text}] x, {element}[{text}] g) => ({gives})\n"
+        "<int64[1] last = {-1}, int64[1] first = {0}> {" + SUM_NODES + "}\n",
+    )
+
+
+@pytest.mark.parametrize("shape", SUMS, ids=lambda shape: f"{shape[0]}x{shape[1]}")
+@pytest.mark.parametrize("element", ["float", "float16"])
+def test_sums_of_columns(tmp_path, element, shape):
+    """Sums over the rows, in the kernel of the rows and in a second stage."""
+    dtype, unit = TYPES[element]
+    generator = np.random.default_rng(5)
+    data = {n: generator.standard_normal(shape).astype(dtype) for n in "xg"}
+    model = write_sums(tmp_path, shape, element)
+    found = compute(model, data, DEVICE)
+    again = compute(model, data, DEVICE)
+    expected = sums_of_columns(*(data[n].astype(np.float64) for n in "xg"))
+    for name, value in expected.items():
+        # Elements are rounded, and so are sums of these; sums are in fp32.
+        rows = 1 if name == "y" else shape[0] ** 0.5
+        bound = rows * 8 * unit + np.abs(value).max() * (unit + 2.0**-20)
+        error = np.abs(found[name].astype(np.float64) - value).max()
+        assert error <= bound, name
+        np.testing.assert_array_equal(found[name], again[name])
+
+
+def test_launches_of_sums(tmp_path):
+    """The rows and all first stages are one kernel, which reads the data once."""
+    model = write_sums(tmp_path, (2048, 512), "float")
+    done = mp_run(
+        "bench", model, "--random", "--device=cuda:h200", "--dry-run", "--json"
+    )
+    launches = json.loads(done.stdout)["launches"]
+    rows, *others = launches
+    assert rows["kernel"].startswith("rows")
+    size = 2048 * 512 * 4
+    assert rows["read_bytes"] < 2.01 * size
+    # The rows of partial results: one of each block, of each sum.
+    assert size < rows["written_bytes"] < size * (1 + 3.1 / 16)
+    assert sum(launch["read_bytes"] for launch in others) < 0.2 * size
+
+
+def test_steps_are_right(tmp_path):
+    """A normalization after a residual, with dropout, in a training step of
+    enough rows: gradients as on the processor."""
+    path = tmp_path / "net.onnxtxt"
+    path.write_text(
+        '<ir_version: 9, opset_import: ["" : 21]>\n'
+        "net (float[batch,64] x) => (float[batch,4] y)\n"
+        "<float[64] s = {%s}, float[64] t = {%s}, float[64,64] w = {%s},"
+        " float[64,4] v = {%s}, float ratio = {0.1}, bool yes = {1}> {\n"
+        "a = MatMul(x, w)\nr, k = Dropout<seed = 1>(a, ratio, yes)\n"
+        "b = Add(r, x)\nh = LayerNormalization(b, s, t)\ny = MatMul(h, v)\n}"
+        % tuple(
+            ", ".join(
+                f"{value:.3f}"
+                for value in np.random.default_rng(size).normal(1, 0.5, size)
+            )
+            for size in (64, 64, 64 * 64, 256)
+        )
+    )
+    step = tmp_path / "step.onnx"
+    run_mp_opt(
+        path, "--train", "--loss=mse", "--optimizer=sgd", "--lr=0.1",
+        "--summary=none", "-o", step,
+    )  # fmt: skip
+    generator = np.random.default_rng(6)
+    data = {
+        "x": generator.standard_normal((1024, 64)).astype(np.float32),
+        "labels": generator.standard_normal((1024, 4)).astype(np.float32),
+    }
+    expected, found = compute(step, data), compute(step, data, DEVICE)
+    for name in ("s_new", "t_new", "w_new", "v_new"):
+        value = expected[name].astype(np.float64)
+        error = np.abs(found[name] - value).max()
+        assert error <= 2.0**-18 * np.abs(value).max(), name

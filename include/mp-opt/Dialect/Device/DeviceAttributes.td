@@ -81,9 +81,8 @@ def Device_StrategyAttr : AttrDef<Device_Dialect, "Strategy"> {
       are in their registers.
     * `blocks`: blocks of the grid, or of the part of a fused kernel.
     * `threads`: threads of a block, a multiple of the 32 lanes of a warp.
-    * `per_row`: a power of two, up to `threads`, of which it is a divisor. More
-      threads than a warp has are all of the block's. Zero if work is not divided
-      by rows.
+    * `per_row`: a power of two that divides `threads`; zero if work is not
+      divided by rows.
 
     ```mlir
     #device.strategy<by = threads, blocks = 4, threads = 256>

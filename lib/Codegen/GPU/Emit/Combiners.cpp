@@ -36,7 +36,9 @@ Value combine(OpBuilder &b, Operation *op, Value x, Value y) {
   IRMapping mapping;
   mapping.map(op->getOperand(0), x);
   mapping.map(op->getOperand(1), y);
-  return b.clone(*op, mapping)->getResult(0);
+  Value result = b.clone(*op, mapping)->getResult(0);
+  result.setType(x.getType());
+  return result;
 }
 
 Value combineVector(OpBuilder &b, Operation *op, Value vector) {

@@ -13,7 +13,7 @@
 
 namespace mp {
 
-/// Applies `op`, of two operands, to others.
+/// Applies `op`, of two operands, to others, which may be vectors.
 mlir::Value combine(mlir::OpBuilder &b, mlir::Operation *op, mlir::Value x,
                     mlir::Value y);
 

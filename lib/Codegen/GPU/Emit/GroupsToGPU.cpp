@@ -239,7 +239,8 @@ LogicalResult GroupConverter::emitRows(scf::ForallOp forall) {
     return success();
   }
   if (strategy.getBy() == Sharing::Rows) {
-    int64_t perBlock = strategy.getThreads() / strategy.getPerRow();
+    int64_t perBlock =
+        findRowLoop(forall) ? 1 : strategy.getThreads() / strategy.getPerRow();
     if (failed(expectBlocks(forall, llvm::divideCeil(rows->count, perBlock),
                             strategy.getThreads())))
       return failure();

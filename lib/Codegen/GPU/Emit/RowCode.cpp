@@ -5,16 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A thread has every `count`-th vector of a row, so that neighbouring threads
-// access neighbouring memory. Vectors after the end of the row are copies of
-// the last one: they are loaded and computed without a branch, but neither
-// added to sums nor stored. Stores come after all loads: memory may be
-// overwritten in place.
+// Each pass computes the points that it needs and reduces them; the last one
+// stores. Stores come after all loads: memory may be overwritten in place.
 //
 //===----------------------------------------------------------------------===//
 
 #include "RowCode.h"
 
+#include "ColumnSums.h"
 #include "Combiners.h"
 #include "Lanes.h"
 
@@ -26,77 +24,12 @@ namespace mp {
 
 RowCode::RowCode(RewriterBase &b, Location loc, const RowForm &form,
                  SharedMemory &shared, const RowTeam &team)
-    : b(b), loc(loc), form(form), shared(shared), team(team),
-      width(form.getWidth()), vectors(form.getLength() / width),
-      scalars(form.getValues().size()), points(form.getValues().size()) {}
-
-Value RowCode::isLess(Value x, int64_t y) {
-  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, x, index(y));
-}
-
-/// Emits `body` for threads for which both are true; null is true for all.
-void RowCode::ifAll(Value first, Value second, function_ref<void()> body) {
-  if (!first)
-    std::swap(first, second);
-  if (!first)
-    return body();
-  if (second)
-    first = arith::AndIOp::create(b, loc, first, second);
-  auto branch = scf::IfOp::create(b, loc, first);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  body();
-}
-
-//===----------------------------------------------------------------------===//
-// Chunks
-//===----------------------------------------------------------------------===//
-
-/// The thread's vector among those from number `begin` on.
-RowCode::Chunk RowCode::makeChunk(Value begin, bool isFull, unsigned slot) {
-  Value number = arith::AddIOp::create(b, loc, begin, team.thread);
-  Value isInside;
-  if (!isFull) {
-    isInside = isLess(number, vectors);
-    number = arith::MinUIOp::create(b, loc, number, index(vectors - 1));
-  }
-  Value first = arith::MulIOp::create(b, loc, number, index(width));
-  return {first, width, isInside, slot};
-}
-
-void RowCode::makeChunks(bool keeps) {
-  int64_t full = vectors / team.count, partial = vectors % team.count;
-  iterations = keeps ? 0 : full;
-  unsigned slot = iterations > 0;
-  for (int64_t number = iterations; number < full; ++number)
-    chunks.push_back(makeChunk(index(number * team.count), true, slot++));
-  if (partial)
-    chunks.push_back(makeChunk(index(full * team.count), false, slot++));
-  int64_t begin = vectors * width, left = form.getLength() - begin;
-  for (int64_t number = 0; number < left; number += team.count) {
-    Value own = arith::AddIOp::create(b, loc, team.thread, index(number));
-    Value isInside = isLess(own, left);
-    own = arith::MinUIOp::create(b, loc, own, index(left - 1));
-    Value first = arith::AddIOp::create(b, loc, own, index(begin));
-    rest.push_back({first, 1, isInside, slot++});
-  }
-  for (Values &list : points)
-    list.assign(slot, Value());
-}
+    : RowLanes(b, loc, form, shared, team), scalars(form.getValues().size()),
+      points(form.getValues().size()) {}
 
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
-
-/// The indices of a point in memory, or of the only element.
-SmallVector<Value> RowCode::getIndices(const RowMemory &memory, Value point) {
-  SmallVector<Value> along, indices;
-  if (memory.isPoints)
-    along = delinearize(b, loc, point, form.getExtents());
-  for (int axis : memory.axes)
-    indices.push_back(axis < 0 ? index(0) : along[axis]);
-  return indices;
-}
 
 Value RowCode::getPoints(int value, const Chunk &chunk) {
   Value &known = points[value][chunk.slot];
@@ -104,12 +37,7 @@ Value RowCode::getPoints(int value, const Chunk &chunk) {
     return known;
   // Only values that memory holds at first are not computed.
   const RowMemory &memory = form.getMemories()[form.getValues()[value].memory];
-  known = LaneCode(b, loc, chunk.width).load(memory.memref, [&](int64_t lane) {
-    Value point = chunk.first;
-    if (lane)
-      point = arith::AddIOp::create(b, loc, point, index(lane));
-    return getIndices(memory, point);
-  });
+  known = loadLine(memory, chunk);
   return known;
 }
 
@@ -199,8 +127,8 @@ void RowCode::finishReductions(int pass, Sums &sums) {
   Value warp, lane;
   if (warps > 1) {
     Value lanes = index(warpSize);
-    warp = arith::DivUIOp::create(b, loc, team.thread, lanes);
-    lane = arith::RemUIOp::create(b, loc, team.thread, lanes);
+    warp = arith::DivUIOp::create(b, loc, team.block.id, lanes);
+    lane = arith::RemUIOp::create(b, loc, team.block.id, lanes);
   }
   auto forEach =
       [&](function_ref<void(const RowOp &, unsigned, Value &)> body) {
@@ -221,8 +149,8 @@ void RowCode::finishReductions(int pass, Sums &sums) {
     sum = reduce(row, result, sum, std::min<int64_t>(team.count, warpSize));
     if (warps <= 1)
       return;
-    memories.push_back(
-        shared.make(b, loc, MemRefType::get({warps}, sum.getType())));
+    memories.push_back(shared.make(
+        b, loc, MemRefType::get({team.block.count / warpSize}, sum.getType())));
     Threads{lane, warpSize}.byFirst(b, loc, [&] {
       memref::StoreOp::create(b, loc, sum, memories.back(), warp);
     });
@@ -231,6 +159,11 @@ void RowCode::finishReductions(int pass, Sums &sums) {
   if (warps > 1) {
     gpu::BarrierOp::create(b, loc);
     Value place = arith::RemUIOp::create(b, loc, lane, index(warps));
+    if (team.countTeams() > 1) {
+      Value first = arith::DivUIOp::create(b, loc, warp, index(warps));
+      first = arith::MulIOp::create(b, loc, first, index(warps));
+      place = arith::AddIOp::create(b, loc, first, place);
+    }
     Value *memory = memories.begin();
     forEach([&](const RowOp &row, unsigned result, Value &sum) {
       Value partial = memref::LoadOp::create(b, loc, *memory++, place);
@@ -335,7 +268,7 @@ void RowCode::emitPass(int pass, bool keeps) {
   finishReductions(pass, sums);
 }
 
-void RowCode::emit(bool keeps) {
+void RowCode::emit(bool keeps, SmallVectorImpl<Value> &columns) {
   for (auto [number, value] : llvm::enumerate(form.getValues()))
     if (value.op < 0 && !value.isPoints) {
       const RowMemory &memory = form.getMemories()[value.memory];
@@ -343,13 +276,43 @@ void RowCode::emit(bool keeps) {
                                                getIndices(memory, Value()));
     }
   makeChunks(keeps);
+  size_t slots = (iterations > 0) + chunks.size() + rest.size();
+  for (Values &list : points)
+    list.assign(slots, Value());
   for (int pass = 0; pass < form.countPasses(); ++pass) {
     emitScalars(pass);
     emitPass(pass, keeps);
+    addToColumns(pass, columns);
   }
-  for (const Chunk &chunk : llvm::concat<Chunk>(chunks, rest))
+  for (const Chunk &chunk : getChunks())
     storePoints(chunk);
   storeScalars();
+}
+
+//===----------------------------------------------------------------------===//
+// Sums of columns
+//===----------------------------------------------------------------------===//
+
+/// Adds the points of a row, unless its results are not stored.
+void RowCode::addToColumns(int pass, MutableArrayRef<Value> columns) {
+  size_t each = chunks.size() + rest.size(), first = 0;
+  for (const RowOp &row : form.getOps()) {
+    size_t count = row.columns.size();
+    for (const Chunk &chunk : getChunks()) {
+      if (count == 0 || row.pass != pass)
+        continue;
+      Values sums;
+      for (size_t result = 0; result < count; ++result)
+        sums.push_back(columns[first + result * each + chunk.slot]);
+      for (auto [result, next] : llvm::enumerate(emitBody(row, chunk, sums)))
+        columns[first + result * each + chunk.slot] =
+            team.isStored ? arith::SelectOp::create(b, loc, team.isStored, next,
+                                                    sums[result])
+                                .getResult()
+                          : next;
+    }
+    first += count * each;
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -368,13 +331,7 @@ void RowCode::storePoints(const Chunk &chunk) {
     return;
   ifAll(chunk.isInside, team.isStored, [&] {
     for (auto [memory, value] : llvm::zip(stored, values))
-      LaneCode(b, loc, chunk.width)
-          .store(value, memory->memref, [&, own = memory](int64_t lane) {
-            Value point = chunk.first;
-            if (lane)
-              point = arith::AddIOp::create(b, loc, point, index(lane));
-            return getIndices(*own, point);
-          });
+      storeLine(value, *memory, chunk);
   });
 }
 
@@ -422,13 +379,13 @@ void inlineRow(RewriterBase &b, scf::ForallOp forall, const RowRange &rows,
                       indices);
 }
 
-/// Finds the row of each thread, in `number`. Threads after the last row
-/// compute that as well, but do not store it: all come to shuffles and
-/// barriers.
+/// Finds the row of each thread among `count`, in `number`, which is at first
+/// that of its block's rows. Threads after the last row compute that as well,
+/// but do not store it: all come to shuffles and barriers.
 static RowTeam findTeam(OpBuilder &b, Location loc, int64_t count,
                         const Threads &threads, int64_t perRow, Value &number) {
-  RowTeam team{threads.id, perRow, Value()};
-  int64_t perBlock = threads.count / perRow;
+  RowTeam team{threads.id, perRow, threads, Value()};
+  int64_t perBlock = team.countTeams();
   if (perBlock > 1) {
     Value size = makeIndex(b, loc, perRow);
     team.thread = arith::RemUIOp::create(b, loc, threads.id, size);
@@ -445,6 +402,35 @@ static RowTeam findTeam(OpBuilder &b, Location loc, int64_t count,
   return team;
 }
 
+/// Replaces the loop over the rows of a block, whose columns are summed up.
+static void emitRowLoop(RewriterBase &b, scf::ForOp loop, const RowForm &form,
+                        SharedMemory &shared, const Threads &threads,
+                        int64_t perRow) {
+  Location loc = loop.getLoc();
+  int64_t count = *getConstantIntValue(loop.getUpperBound());
+  b.setInsertionPoint(loop);
+  Value first = makeIndex(b, loc, 0);
+  RowTeam all =
+      findTeam(b, loc, threads.count / perRow, threads, perRow, first);
+  ColumnSums columns(b, loc, form, shared, all);
+  SmallVector<Value> sums = emitSequence(
+      b, loc, llvm::divideCeil(count, all.countTeams()), columns.start(),
+      [&](Value turn, ArrayRef<Value> inner) {
+        RowTeam team = findTeam(b, loc, count, threads, perRow, turn);
+        b.eraseOp(loop.getBody()->getTerminator());
+        b.inlineBlockBefore(loop.getBody(), b.getInsertionBlock(),
+                            b.getInsertionPoint(), turn);
+        SmallVector<Value> own(inner);
+        RowCode(b, loc, form, shared, team).emit(/*keeps=*/true, own);
+        // The next row has the same shared memory.
+        if (perRow > warpSize)
+          gpu::BarrierOp::create(b, loc);
+        return own;
+      });
+  columns.store(sums);
+  b.eraseOp(loop);
+}
+
 LogicalResult emitRowTeams(RewriterBase &b, scf::ForallOp forall,
                            const RowRange &rows, SharedMemory &shared,
                            const Threads &threads, Value block,
@@ -452,17 +438,26 @@ LogicalResult emitRowTeams(RewriterBase &b, scf::ForallOp forall,
   std::optional<RowForm> form = RowForm::get(forall);
   if (!form)
     return forall.emitOpError("has no form that threads of a row can compute");
+  bool keeps = RowThreads::keepsValues(*form, perRow);
+  if (form->hasColumns() && !keeps)
+    return forall.emitOpError("has rows that are too long for sums of columns");
   SmallVector<Operation *> ops;
-  for (Operation &op : forall.getBody()->without_terminator())
+  forall.walk([&](Operation *op) {
     if (isa<linalg::GenericOp, memref::AllocOp, memref::AllocaOp,
             memref::DeallocOp>(op))
-      ops.push_back(&op);
+      ops.push_back(op);
+  });
   Location loc = forall.getLoc();
   Value number = block;
-  RowTeam team = findTeam(b, loc, rows.count, threads, perRow, number);
-  inlineRow(b, forall, rows, number);
-  RowCode(b, loc, *form, shared, team)
-      .emit(RowThreads::keepsValues(*form, perRow));
+  if (scf::ForOp loop = findRowLoop(forall)) {
+    inlineRow(b, forall, rows, number);
+    emitRowLoop(b, loop, *form, shared, threads, perRow);
+  } else {
+    RowTeam team = findTeam(b, loc, rows.count, threads, perRow, number);
+    inlineRow(b, forall, rows, number);
+    SmallVector<Value> columns;
+    RowCode(b, loc, *form, shared, team).emit(keeps, columns);
+  }
   for (Operation *op : llvm::reverse(ops))
     b.eraseOp(op);
   b.eraseOp(forall);

@@ -25,6 +25,8 @@ using device::warpSize;
 constexpr int64_t maxKeptElements = 80;
 /// The most threads of a row; more leave each thread too few registers.
 constexpr int64_t maxRowThreads = 512;
+/// The threads of a block that sums up columns.
+constexpr int64_t maxColumnThreads = 256;
 /// The most neighbouring points of a lane.
 constexpr int64_t maxRowWidth = 8;
 
@@ -101,8 +103,9 @@ bool RowForm::areDistinct(scf::ForallOp forall) {
   for (const RowMemory &memory : memories)
     if (!memory.isLocal)
       all.emplace_back(MemoryRange::get(memory.memref), memory.memref);
-  for (auto load : forall.getBody()->getOps<memref::LoadOp>())
+  forall.walk([&](memref::LoadOp load) {
     all.emplace_back(MemoryRange::get(load.getMemRef()), Value());
+  });
   for (const RowMemory &memory : memories) {
     if (memory.isLocal || memory.last < 0)
       continue;
@@ -157,10 +160,51 @@ int RowForm::readOperand(OpOperand &operand, RowOp &row) {
   if (memory < 0)
     return -2;
   bool isPoints = memories[memory].isPoints;
-  if (row.op.isDpsInit(&operand) ? isPoints != (row.kind == RowOpKind::Points)
-                                 : isPoints && row.kind == RowOpKind::Scalar)
-    return -2;
+  bool isColumns = row.kind == RowOpKind::Columns;
+  if (!row.op.isDpsInit(&operand)) {
+    if (isPoints && row.kind == RowOpKind::Scalar)
+      return -2;
+  } else {
+    if (isPoints != (isColumns || row.kind == RowOpKind::Points))
+      return -2;
+    // The sums that a thread has are its own.
+    if (isColumns)
+      return -1;
+  }
   return row.op.payloadUsesValueFromOperand(&operand) ? getCurrent(memory) : -1;
+}
+
+scf::ForOp findRowLoop(scf::ForallOp forall) {
+  auto loops = forall.getBody()->getOps<scf::ForOp>();
+  return llvm::hasSingleElement(loops) ? *loops.begin() : scf::ForOp();
+}
+
+/// True if an op adds points to memory of all rows, outside of their loop.
+static bool addsToColumns(linalg::GenericOp op) {
+  return isa<scf::ForOp>(op->getParentOp()) &&
+         llvm::all_of(op.getDpsInits(), [&](Value output) {
+           return !op->getParentRegion()->isAncestor(output.getParentRegion());
+         });
+}
+
+/// Reads which memory an op writes: values of the row, or sums of columns.
+bool RowForm::readResults(RowOp &row) {
+  for (OpOperand &output : row.op.getDpsInitsMutable()) {
+    unsigned memory = numberOf.lookup(output.get());
+    RowMemory &own = memories[memory];
+    if (row.kind == RowOpKind::Columns) {
+      if (own.current >= 0)
+        return false;
+      row.columns.push_back(memory);
+      ++numColumns;
+      continue;
+    }
+    row.results.push_back(values.size());
+    own.current = own.last = values.size();
+    values.push_back({int(ops.size()), memory, own.isPoints,
+                      getElementTypeOrSelf(own.memref.getType())});
+  }
+  return true;
 }
 
 bool RowForm::readOp(linalg::GenericOp op) {
@@ -173,7 +217,9 @@ bool RowForm::readOp(linalg::GenericOp op) {
   // The index along one of several dimensions is not that of the point.
   if (op.hasIndexSemantics() && extents.size() > 1)
     return false;
-  if (row.kind == RowOpKind::Reduction) {
+  if (row.kind == RowOpKind::Points && addsToColumns(op))
+    row.kind = RowOpKind::Columns;
+  if (row.kind == RowOpKind::Reduction || row.kind == RowOpKind::Columns) {
     row.combiners = findCombiners(op);
     if (row.combiners.empty())
       return false;
@@ -184,14 +230,8 @@ bool RowForm::readOp(linalg::GenericOp op) {
       return false;
     row.operands.push_back(value);
   }
-  for (OpOperand &output : op.getDpsInitsMutable()) {
-    unsigned memory = numberOf.lookup(output.get());
-    RowMemory &own = memories[memory];
-    row.results.push_back(values.size());
-    own.current = own.last = values.size();
-    values.push_back({int(ops.size()), memory, own.isPoints,
-                      getElementTypeOrSelf(own.memref.getType())});
-  }
+  if (!readResults(row))
+    return false;
   ops.push_back(row);
   return true;
 }
@@ -262,13 +302,13 @@ void RowForm::choosePasses() {
 }
 
 int64_t RowForm::countKept() const {
-  int64_t most = 0;
+  int64_t most = 1;
   for (int pass = 0; pass < numPasses; ++pass)
     most = std::max<int64_t>(
         most, llvm::count_if(values, [&](const RowValue &v) {
           return v.isPoints && v.firstPass <= pass && v.lastPass > pass;
         }));
-  return most;
+  return most + numColumns;
 }
 
 int64_t RowForm::getWidth() const {
@@ -277,7 +317,7 @@ int64_t RowForm::getWidth() const {
   // Bits are accessed one by one.
   for (const RowMemory &memory : memories)
     if (Type element = getElementTypeOrSelf(memory.memref.getType());
-        memory.isPoints && !memory.isLocal && !element.isInteger(1)) {
+        memory.isPoints && memory.isUsed() && !element.isInteger(1)) {
       lines.push_back(memory.memref);
       bytes = std::min(bytes, getElementBytes(element));
     }
@@ -291,7 +331,9 @@ int64_t RowForm::getWidth() const {
 
 std::optional<RowForm> RowForm::get(scf::ForallOp forall) {
   RowForm form;
-  if (!form.read(*forall.getBody()) || !form.areDistinct(forall))
+  scf::ForOp loop = findRowLoop(forall);
+  if (!form.read(loop ? *loop.getBody() : *forall.getBody()) ||
+      !form.areDistinct(forall) || form.hasColumns() != bool(loop))
     return std::nullopt;
   form.choosePasses();
   return form;
@@ -301,11 +343,21 @@ std::optional<RowForm> RowForm::get(scf::ForallOp forall) {
 // Threads
 //===----------------------------------------------------------------------===//
 
-bool RowThreads::keepsValues(const RowForm &form, int64_t perRow) {
+/// Elements in registers of a thread if rows keep `values`.
+static int64_t countElements(const RowForm &form, int64_t values,
+                             int64_t perRow) {
   int64_t width = form.getWidth();
   int64_t vectors = llvm::divideCeil(form.getLength(), width);
-  int64_t kept = std::max<int64_t>(1, form.countKept());
-  return kept * width * llvm::divideCeil(vectors, perRow) <= maxKeptElements;
+  return values * width * llvm::divideCeil(vectors, perRow);
+}
+
+bool RowThreads::keepsValues(const RowForm &form, int64_t perRow) {
+  return countElements(form, form.countKept(), perRow) <= maxKeptElements;
+}
+
+bool RowThreads::fitsColumns(const RowForm &form, int64_t columns) {
+  return countElements(form, form.countKept() + columns, maxColumnThreads) <=
+         maxKeptElements;
 }
 
 RowThreads RowThreads::choose(const RowForm &form, int64_t rows,
@@ -315,14 +367,20 @@ RowThreads RowThreads::choose(const RowForm &form, int64_t rows,
   made.perRow = std::min<int64_t>(llvm::PowerOf2Ceil(vectors), warpSize);
   while (!keepsValues(form, made.perRow) && made.perRow < maxRowThreads)
     made.perRow *= 2;
+  // Blocks that sum up columns have many rows.
   made.perBlock = std::max<int64_t>(made.perRow, 4 * warpSize);
+  if (form.hasColumns()) {
+    made.perBlock = std::max(made.perRow, maxColumnThreads);
+    made.blocks = rows;
+    return made;
+  }
+  // Several warps of a row wait for each other: a block has one row.
+  if (made.perRow > warpSize)
+    made.perBlock = made.perRow;
   // Few rows are spread over the device.
   while (made.perBlock > std::max<int64_t>(made.perRow, warpSize) &&
          int64_t(llvm::divideCeil(rows, made.getRowsPerBlock())) < manyBlocks)
     made.perBlock /= 2;
-  // Several warps share memory: that of one row.
-  if (made.perRow > warpSize)
-    made.perBlock = made.perRow;
   made.blocks = llvm::divideCeil(rows, made.getRowsPerBlock());
   return made;
 }

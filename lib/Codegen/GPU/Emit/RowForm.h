@@ -35,6 +35,9 @@ struct RowMemory {
   int first = -1, last = -1;
   /// The value while ops are read.
   int current = -1;
+
+  /// True if the row reads or writes it.
+  bool isUsed() const { return !isLocal && (first >= 0 || last >= 0); }
 };
 
 struct RowValue {
@@ -48,7 +51,7 @@ struct RowValue {
   int firstPass = INT_MAX, lastPass = -1;
 };
 
-enum class RowOpKind { Scalar, Points, Reduction };
+enum class RowOpKind { Scalar, Points, Reduction, Columns };
 
 struct RowOp {
   mlir::linalg::GenericOp op;
@@ -57,13 +60,19 @@ struct RowOp {
   /// memory.
   llvm::SmallVector<int> operands;
   llvm::SmallVector<int> results;
-  /// The ops that combine the partial results of a reduction.
+  /// The memory of sums of columns: their results.
+  llvm::SmallVector<unsigned> columns;
+  /// The ops that combine the partial results of a reduction, or of columns.
   llvm::SmallVector<mlir::Operation *> combiners;
   /// The loop of each dimension of the points, -1 for loops of one iteration.
   llvm::SmallVector<int> dims;
   /// The pass over the row in which it is computed, with all that it needs.
   int pass = 0;
 };
+
+/// The loop over the rows of one iteration of `forall`, if an iteration has
+/// several rows, whose columns are summed up; null if it has one.
+mlir::scf::ForOp findRowLoop(mlir::scf::ForallOp forall);
 
 class RowForm {
 public:
@@ -78,8 +87,10 @@ public:
   llvm::ArrayRef<int64_t> getExtents() const { return extents; }
   /// Each pass but the last ends with reductions. The last one stores.
   int countPasses() const { return numPasses; }
-  /// The most point values that one pass leaves to later ones.
+  /// The most point values that one pass leaves to later ones, or one row to
+  /// the next.
   int64_t countKept() const;
+  bool hasColumns() const { return numColumns > 0; }
   /// The neighbouring points that a lane has: accesses of the narrowest
   /// elements are of 16 bytes, if rows are aligned and long enough.
   int64_t getWidth() const;
@@ -87,6 +98,7 @@ public:
 private:
   bool read(mlir::Block &body);
   bool readOp(mlir::linalg::GenericOp op);
+  bool readResults(RowOp &row);
   bool readDims(mlir::linalg::GenericOp op, RowOp &row);
   int readOperand(mlir::OpOperand &operand, RowOp &row);
   int findMemory(mlir::OpOperand &operand, RowOp &row);
@@ -101,7 +113,7 @@ private:
   llvm::SmallVector<RowValue> values;
   std::vector<RowOp> ops;
   llvm::SmallVector<int64_t> extents;
-  int64_t length = 0;
+  int64_t length = 0, numColumns = 0;
   int numPasses = 0;
 };
 
@@ -111,12 +123,15 @@ struct RowThreads {
   int64_t perRow;
   int64_t perBlock, blocks;
 
+  /// `rows` are the iterations of the loop over rows, or blocks of rows.
   static RowThreads choose(const RowForm &form, int64_t rows,
                            int64_t manyBlocks);
   int64_t getRowsPerBlock() const { return perBlock / perRow; }
   /// True if values stay in registers from one pass to the next; else each pass
   /// reads the row again.
   static bool keepsValues(const RowForm &form, int64_t perRow);
+  /// True if threads have registers for the sums of so many more columns.
+  static bool fitsColumns(const RowForm &form, int64_t columns);
 };
 
 } // namespace mp

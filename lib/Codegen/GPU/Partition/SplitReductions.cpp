@@ -21,6 +21,7 @@
 #include "../ArenaPlaces.h"
 #include "../Emit/GenericCode.h"
 #include "../GroupForms.h"
+#include "JoinColumnSums.h"
 #include "SplitContracts.h"
 #include "mp-opt/Codegen/Common/MemoryAccesses.h"
 #include "mp-opt/Codegen/Target/KnownTargets.h"
@@ -492,6 +493,7 @@ static void joinReader(device::GroupOp group) {
 
 void ReductionSplitter::run() {
   Block &block = main.getBody().front();
+  joinColumnSums(main);
   splitContracts(main, maxPartialBytes);
   for (auto group : llvm::to_vector(block.getOps<device::GroupOp>())) {
     Block &body = group.getBody().front();
