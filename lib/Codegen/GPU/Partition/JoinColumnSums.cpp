@@ -69,6 +69,8 @@ private:
   bool isOverwritten(Value row);
   scf::ForOp makeBlocks(int64_t blocks);
   void addToRow(ColumnSum &sum, scf::ForOp loop, int64_t blocks);
+  bool isOwn(memref::SubViewOp row);
+  void keepInRow(scf::ForOp loop);
   void makeSecond(ColumnSum &sum);
 
   func::FuncOp main;
@@ -322,6 +324,39 @@ void ColumnJoiner::makeSecond(ColumnSum &sum) {
   b.eraseOp(op);
 }
 
+/// True if only the row touches this memory, and writes it first.
+bool ColumnJoiner::isOwn(memref::SubViewOp row) {
+  auto place = row.getSource().getDefiningOp<memref::ViewOp>();
+  if (!place || !llvm::hasSingleElement(place->getUses()))
+    return false;
+  linalg::GenericOp first;
+  for (Operation *user : row->getUsers()) {
+    auto op = dyn_cast<linalg::GenericOp>(user);
+    if (!op)
+      return false;
+    if (!first || op->isBeforeInBlock(first))
+      first = op;
+  }
+  return first && llvm::all_of(first->getOpOperands(), [&](OpOperand &operand) {
+           return operand.get() != row.getResult() ||
+                  (first.isDpsInit(&operand) &&
+                   !first.payloadUsesValueFromOperand(&operand));
+         });
+}
+
+/// Values that only the sums have read from memory are not stored any more.
+void ColumnJoiner::keepInRow(scf::ForOp loop) {
+  for (auto row :
+       llvm::to_vector(loop.getBody()->getOps<memref::SubViewOp>())) {
+    if (!isOwn(row))
+      continue;
+    b.setInsertionPoint(row);
+    auto type = MemRefType::get(row.getType().getShape(),
+                                row.getType().getElementType());
+    b.replaceOpWithNewOp<memref::AllocOp>(row, type);
+  }
+}
+
 void ColumnJoiner::run() {
   std::optional<RowForm> form = RowForm::get(forall);
   bool isPlain =
@@ -350,6 +385,7 @@ void ColumnJoiner::run() {
     addToRow(sum, loop, blocks);
   for (ColumnSum &sum : sums)
     makeSecond(sum);
+  keepInRow(loop);
 }
 
 void joinColumnSums(func::FuncOp main) {
