@@ -106,7 +106,8 @@ static void buildFusion(OpPassManager &pm, bool isDevice) {
   } else {
     pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
     simplifyOps(pm);
-    pm.addNestedPass<func::FuncOp>(createRecomputeElementwise());
+    pm.addNestedPass<func::FuncOp>(
+        createRecomputeElementwise({/*rowsOnly=*/true}));
     pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
   }
   simplifyOps(pm);
