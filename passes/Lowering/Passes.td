@@ -148,6 +148,8 @@ def RecomputeElementwise : Pass<"mp-recompute-elementwise", "::mlir::func::FuncO
 
     Example: test/Lowering/mp-recompute-elementwise.mlir
   }];
+  let options = [Option<"rowsOnly", "rows-only", "bool", /*default=*/"false",
+                        "Copy only ops that read one value for each row">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
@@ -648,13 +650,16 @@ def SplitReductions : Pass<"mp-split-reductions", "::mlir::ModuleOp"> {
     the points into the end of the arena, the second reduces these partial
     results. The number of segments depends on sizes alone, and so does the
     order of sums. A `contract` group with few tiles and a long sum is split as
-    well, into partial products and their sum, which has the epilogue.
+    well, into partial products and their sum, which has the epilogue. The first
+    stage of a reduction over all rows of what a `row_wise` group near it reads
+    or writes becomes a part of that group: its iterations are blocks of rows.
 
     Example: test/Lowering/GPU/mp-split-reductions.mlir
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
                            "::mp::device::DeviceDialect"];
 }
 

@@ -95,7 +95,7 @@ static void simplifyOps(OpPassManager &pm) {
 /// Chains of elementwise ops become one loop nest each, casts among them.
 static void buildFusion(OpPassManager &pm, bool isDevice) {
   simplifyOps(pm);
-  // Kernels of devices have no use for it yet.
+  // Kernels of devices have no use for other layouts yet.
   if (!isDevice) {
     pm.addNestedPass<func::FuncOp>(createAssignLayouts());
     pm.addNestedPass<func::FuncOp>(createFoldUnitReshapes());
@@ -104,6 +104,10 @@ static void buildFusion(OpPassManager &pm, bool isDevice) {
     pm.addNestedPass<func::FuncOp>(createRecomputeElementwise());
     pm.addNestedPass<func::FuncOp>(createFuseElementwise());
   } else {
+    pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
+    simplifyOps(pm);
+    pm.addNestedPass<func::FuncOp>(
+        createRecomputeElementwise({/*rowsOnly=*/true}));
     pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
   }
   simplifyOps(pm);

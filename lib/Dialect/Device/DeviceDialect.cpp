@@ -75,7 +75,8 @@ LogicalResult mp::device::refuse(Operation *op, const Twine &why) {
 
 LogicalResult
 mp::device::StrategyAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 Sharing, int64_t blocks, int64_t threads) {
+                                 Sharing by, int64_t blocks, int64_t threads,
+                                 int64_t perRow) {
   if (blocks < 0 || blocks > INT32_MAX)
     return emitError() << "found " << blocks << " blocks, expected 0 to "
                        << INT32_MAX;
@@ -83,6 +84,15 @@ mp::device::StrategyAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "found blocks of " << threads
                        << " threads, expected a multiple of 32 up to "
                        << MP_PLAN_MAX_THREADS;
+  if (by != Sharing::Rows && perRow != 0)
+    return emitError() << "found " << perRow
+                       << " threads per row, but work is divided by "
+                       << stringifySharing(by);
+  if (by == Sharing::Rows &&
+      (!llvm::isPowerOf2_64(perRow) || threads % perRow != 0))
+    return emitError() << "found " << perRow << " of " << threads
+                       << " threads per row, expected a power of two that "
+                          "divides them";
   return success();
 }
 
@@ -94,11 +104,12 @@ static bool canShare(mp::device::Kind kind, mp::device::Sharing by) {
   case Kind::Elementwise:
     return by == Sharing::Threads;
   case Kind::Reduce:
-    return by != Sharing::Tiles;
+    return by != Sharing::Tiles && by != Sharing::Rows;
   case Kind::Contract:
     return by == Sharing::Threads || by == Sharing::Tiles;
   case Kind::RowWise:
-    return by == Sharing::Threads || by == Sharing::Blocks;
+    return by == Sharing::Threads || by == Sharing::Blocks ||
+           by == Sharing::Rows;
   case Kind::SingleBlock:
   case Kind::Scatter:
   case Kind::Fused:

@@ -20,7 +20,9 @@ struct RecomputeElementwise
     : public impl::RecomputeElementwiseBase<RecomputeElementwise> {
   using RecomputeElementwiseBase::RecomputeElementwiseBase;
 
-  void runOnOperation() override { recomputeElementwise(getOperation()); }
+  void runOnOperation() override {
+    recomputeElementwise(getOperation(), rowsOnly);
+  }
 };
 } // namespace
 } // namespace mp

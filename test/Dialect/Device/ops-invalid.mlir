@@ -119,6 +119,16 @@ func.func private @threads() attributes {strategy = #device.strategy<by = thread
 
 // -----
 
+// expected-error@+1 {{found 48 of 64 threads per row, expected a power of two that divides them}}
+#rows = #device.strategy<by = rows, blocks = 1, threads = 64, per_row = 48>
+
+// -----
+
+// expected-error@+1 {{found 32 threads per row, but work is divided by blocks}}
+#rows = #device.strategy<by = blocks, blocks = 1, threads = 64, per_row = 32>
+
+// -----
+
 // expected-error@+1 {{found -1 blocks, expected 0 to 2147483647}}
 func.func private @blocks() attributes {strategy = #device.strategy<by = threads, blocks = -1, threads = 32>}
 

@@ -57,3 +57,24 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   }
   return %ok : i32
 }
+
+// -----
+
+#r = affine_map<(i) -> (i)>
+#back = affine_map<(i) -> (255 - i)>
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<8x256xf32>
+  %y = runtime.output %outputs[0] () : memref<256xf32>
+  device.group row_wise strategy <by = rows, blocks = 8, threads = 32, per_row = 32> {
+    // expected-error @+1 {{has no form that threads of a row can compute}}
+    scf.forall (%i) in (8) {
+      %row = memref.subview %x[%i, 0] [1, 256] [1, 1] : memref<8x256xf32> to memref<256xf32, strided<[1], offset: ?>>
+      linalg.generic {indexing_maps = [#back, #r], iterator_types = ["parallel"]} ins(%row : memref<256xf32, strided<[1], offset: ?>>) outs(%y : memref<256xf32>) {
+      ^bb0(%a: f32, %b: f32):
+        linalg.yield %a : f32
+      }
+    }
+  }
+  return %ok : i32
+}

@@ -65,11 +65,11 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
 #row = affine_map<(i, j) -> (i)>
 func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   %ok = arith.constant 0 : i32
-  %x = runtime.input %inputs[0] : memref<20x1024xf32>
+  %x = runtime.input %inputs[0] : memref<20x8192xf32>
   %y = runtime.output %outputs[0] () : memref<20xf32>
   // CHECK: device.launch @kernels::@reduce_0 grid [20, 1, 1] block [256, 1, 1]
   device.group reduce {
-    linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<20x1024xf32>) outs(%y : memref<20xf32>) {
+    linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<20x8192xf32>) outs(%y : memref<20xf32>) {
     ^bb0(%a: f32, %b: f32):
       %0 = arith.addf %a, %b : f32
       linalg.yield %0 : f32
@@ -79,6 +79,8 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
 }
 // CHECK: gpu.func @reduce_0({{.*}}) workgroup(%[[SHARED:.*]] : memref<8xf32, #gpu.address_space<workgroup>> {llvm.align = 16 : i64})
 // CHECK: scf.for
+// CHECK-COUNT-4: vector.load {{.*}} {alignment = 16 : i64} : memref<20x8192xf32>, vector<4xf32>
+// CHECK-COUNT-4: vector.extract
 // CHECK: gpu.shuffle xor
 // CHECK: gpu.barrier
 // CHECK: gpu.barrier
@@ -109,8 +111,9 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
 
 // -----
 
-// Long columns: a warp's lanes for 32 of them, and its share of the points for
-// each warp. What a fill in front leaves is what sums begin with.
+// Long columns: eight lanes have 32 of them, by vectors, and the 32 groups of
+// eight lanes of a block have a share of the points each. Sums begin with the
+// value of the fill before them.
 
 #id = affine_map<(i, j) -> (i, j)>
 #column = affine_map<(i, j) -> (j)>
@@ -134,14 +137,18 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   }
   return %ok : i32
 }
-// CHECK: gpu.func @reduce_0({{.*}}) workgroup(%{{.*}} : memref<256xf32, #gpu.address_space<workgroup>>
-// CHECK: %[[START:.*]] = arith.constant 5.0
-// CHECK: %[[SUM:.*]] = scf.for
-// CHECK: memref.store %[[SUM]], %[[SHARED:.*]][
+// CHECK: gpu.func @reduce_0({{.*}}) workgroup(%{{.*}} : memref<8x32xf32, #gpu.address_space<workgroup>>
+// CHECK-DAG: %[[START:.*]] = arith.constant 5.0
+// CHECK-DAG: %[[SHARED:.*]] = memref.memory_space_cast
+// CHECK: arith.remui %{{.*}}, %c8{{.*}} : index
+// CHECK: arith.divui %{{.*}}, %c8{{.*}} : index
+// CHECK-COUNT-2: vector.load {{.*}} {alignment = 16 : i64} : memref<64x1000xf32>, vector<4xf32>
+// CHECK-COUNT-8: gpu.shuffle xor
+// CHECK-COUNT-4: memref.store {{.*}} : memref<8x32xf32>
 // CHECK: gpu.barrier
 // CHECK: scf.if
 // CHECK: %[[FIRST:.*]] = memref.load %[[SHARED]]
-// CHECK: arith.addf {{.*}}%[[START]]
+// CHECK: arith.addf %[[START]], %[[FIRST]]
 // CHECK-COUNT-7: memref.load %[[SHARED]]
 // CHECK: memref.store
 // CHECK-NOT: memref.store

@@ -201,7 +201,7 @@ func.func @kinds(%a: memref<64x1024xf32>, %b: memref<64xf32>, %c: memref<1024xf3
       kernel.yield %sum : f32
     }
   }
-  // CHECK: device.group row_wise strategy <by = blocks, blocks = 64, threads = 256> {
+  // CHECK: device.group row_wise strategy <by = rows, blocks = 64, threads = 32, per_row = 32> {
   device.group row_wise {
     scf.forall (%i) in (64) {
       %row = memref.subview %a[%i, 0] [1, 1024] [1, 1] : memref<64x1024xf32> to memref<1024xf32, strided<[1], offset: ?>>

@@ -270,3 +270,87 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
   }
   return %ok : i32
 }
+
+// -----
+
+// A sum of columns that are rows of a group next to it becomes a part of that
+// group: 64 blocks of 16 rows each leave partial results, which the second stage
+// adds up. The sum of other memory is a group of its own, as before.
+
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+#r = affine_map<(i) -> (i)>
+#s = affine_map<(i) -> ()>
+// CHECK-LABEL: func.func @main
+// CHECK: %[[X:.*]] = runtime.input %{{.*}}[0] : memref<1024x96xf32>
+// CHECK: %[[SUM:.*]] = runtime.output %{{.*}}[0]
+// CHECK: device.group row_wise {
+// CHECK:   scf.forall (%[[BLOCK:.*]]) in (64) {
+// CHECK:     %[[PART:.*]] = memref.subview %[[PLACE:.*]][%[[BLOCK]], 0] [1, 96] [1, 1] : memref<64x96xf32> to memref<96xf32
+// CHECK:     linalg.generic {{.*}} outs(%[[PART]]
+// CHECK:     scf.for {{.*}} to %c16
+// CHECK:       %[[ROW:.*]] = memref.subview %[[X]]
+// CHECK:       linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} ins(%[[ROW]] : {{.*}}) outs(%[[PART]]
+// CHECK:         arith.addf
+// CHECK: device.group reduce {
+// CHECK:   linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[PLACE]] : memref<64x96xf32>) outs(%[[SUM]] : memref<96xf32>)
+// CHECK-NOT: 1024x96
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<1024x96xf32>
+  %sum = runtime.output %outputs[0] () : memref<96xf32>
+  %y = runtime.output %outputs[1] () : memref<1024x96xf32>
+  device.group row_wise {
+    scf.forall (%i) in (1024) {
+      %row = memref.subview %x[%i, 0] [1, 96] [1, 1] : memref<1024x96xf32> to memref<1x96xf32, strided<[96, 1], offset: ?>>
+      %out = memref.subview %y[%i, 0] [1, 96] [1, 1] : memref<1024x96xf32> to memref<1x96xf32, strided<[96, 1], offset: ?>>
+      linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%row : memref<1x96xf32, strided<[96, 1], offset: ?>>) outs(%out : memref<1x96xf32, strided<[96, 1], offset: ?>>) {
+      ^bb0(%a: f32, %b: f32):
+        %0 = math.exp %a : f32
+        linalg.yield %0 : f32
+      }
+    }
+  }
+  device.group reduce {
+    linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%x : memref<1024x96xf32>) outs(%sum : memref<96xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %b, %a : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return %ok : i32
+}
+
+// -----
+
+// Rows that overwrite what the sum before them reads keep it apart.
+
+#id = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+// CHECK-LABEL: func.func @main
+// CHECK: device.group reduce {
+// CHECK: device.group row_wise {
+// CHECK-NEXT: scf.forall {{.*}} in (1024)
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<1024x96xf32>
+  %sum = runtime.output %outputs[0] () : memref<96xf32>
+  device.group reduce {
+    linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%x : memref<1024x96xf32>) outs(%sum : memref<96xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %b, %a : f32
+      linalg.yield %0 : f32
+    }
+  }
+  device.group row_wise {
+    scf.forall (%i) in (1024) {
+      %row = memref.subview %x[%i, 0] [1, 96] [1, 1] : memref<1024x96xf32> to memref<1x96xf32, strided<[96, 1], offset: ?>>
+      linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%row : memref<1x96xf32, strided<[96, 1], offset: ?>>) {
+      ^bb0(%b: f32):
+        %0 = math.exp %b : f32
+        linalg.yield %0 : f32
+      }
+    }
+  }
+  return %ok : i32
+}

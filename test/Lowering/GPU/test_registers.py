@@ -26,6 +26,9 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "Run"))
+sys.path.insert(0, str(HERE.parents[2] / "benchmarks"))
+import make_models  # noqa: E402
+import onnx  # noqa: E402
 from runs import MODELS, make_step, run_mp_opt, scratch_dir  # noqa: E402
 from runs import write_model  # noqa: E402
 
@@ -136,7 +139,36 @@ def forward(name, sizes):
     return make, sizes
 
 
+def step_of(sizes, *flags, make=make_models.encoder, **options):
+    """A step of a transformer with rows of several lengths."""
+
+    def write():
+        folder = scratch_dir("transformer")
+        forward, path = folder / "forward.onnx", folder / "step.onnx"
+        onnx.save(make(**options), forward)
+        run_mp_opt(
+            forward, "--train", "--loss=softmax-cross-entropy", "--lr=1e-3",
+            "--optimizer=adamw", "--summary=none", *flags, "-o", path,
+        )  # fmt: skip
+        return path
+
+    return write, sizes
+
+
+ENCODER = dict(layers=2, width=96, vocabulary=100, tokens=136, head=32)
+DECODER = dict(layers=1, width=128, vocabulary=1000, head=32)
+# Steps whose rows, and sums, have even lengths. Rows are enough for sums of
+# columns next to them.
+EVEN = {
+    "encoder step bf16": step_of("batch=8", "--mixed-bf16", dropout=0.1, **ENCODER),
+    "encoder step fp32": step_of("batch=8", **ENCODER),
+    "decoder step bf16": step_of(
+        "batch=4,sequence=256", "--mixed-bf16", make=make_models.decoder, **DECODER
+    ),
+}
+
 CASES = {
+    **EVEN,
     "mlp_mse step fp16": step(
         "mlp_mse", "--mixed-fp16", "--loss-scale=dynamic"
     ),
@@ -188,6 +220,8 @@ class Kernel:
         self.key = name.rpartition("_")[0]
         self.threads = self.dynamic = 0
         self.registers, self.static, self.spilled, self.warps = {}, {}, {}, {}
+        # Loads of one or two bytes from global memory.
+        self.narrow = {}
 
     def launch(self, threads, dynamic, types):
         self.threads = max(self.threads, threads)
@@ -245,6 +279,15 @@ def read_report(kernels, chip, text):
         kernel.finish(chip)
 
 
+ENTRY = re.compile(r"\.entry (\w+)\((.*?)^}", re.DOTALL | re.MULTILINE)
+NARROW = re.compile(r"\bld\.global(?:\.nc)?\.[bsu](?:8|16)\b.*")
+
+
+def read_loads(kernels, chip, text):
+    for name, code in ENTRY.findall(text):
+        kernels[name].narrow[chip] = NARROW.findall(code)
+
+
 def lower(model, sizes):
     """The launches of a model, and the module of its kernels. Instead of sizes,
     "tf32" is how products are made."""
@@ -278,6 +321,7 @@ def assemble(model, sizes):
         jobs = []
         for chip in CHIPS:
             for path in sorted(folder.glob(f"{chip}_*.ptx")):
+                read_loads(kernels, chip, path.read_text())
                 command = (find_ptxas(), "-v", f"-arch={chip}", "-O3", path)
                 output = path.with_suffix(".cubin")
                 jobs.append(
@@ -384,6 +428,15 @@ def test_min_warps(name):
         if warps < MIN_WARPS
     ]
     assert not few, "\n".join(few)
+
+
+@pytest.mark.parametrize("name", EVEN)
+def test_narrow_loads(name):
+    """Rows and sums load at least four bytes at a time."""
+    kernels = [k for k in kernels_of(name) if k.key in ("rows", "reduce")]
+    assert {kernel.key for kernel in kernels} >= {"rows"}
+    narrow = {k.name: k.narrow for k in kernels if any(k.narrow.values())}
+    assert not narrow
 
 
 def test_worse_is_found():

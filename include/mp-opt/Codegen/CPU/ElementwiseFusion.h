@@ -19,8 +19,10 @@ void fuseElementwise(mlir::func::FuncOp function);
 
 /// Gives each reader of an elementwise op on tensors its own copy of the op, to
 /// be fused with it, if that moves fewer bytes, keeps no more memory and costs
-/// little arithmetic. Ops with a single reader must be fused before.
-void recomputeElementwise(mlir::func::FuncOp function);
+/// little arithmetic. Ops with a single reader must be fused before. With
+/// `rowsOnly`, only ops with an operand that has one element for each row, such
+/// as the mean, are copied.
+void recomputeElementwise(mlir::func::FuncOp function, bool rowsOnly = false);
 
 } // namespace mp
 

@@ -63,6 +63,7 @@ def Device_Sharing : Device_Enum<"Sharing", "the division of work", [
     I32EnumAttrCase<"Blocks", 1, "blocks">,
     I32EnumAttrCase<"Columns", 2, "columns">,
     I32EnumAttrCase<"Tiles", 3, "tiles">,
+    I32EnumAttrCase<"Rows", 4, "rows">,
   ]>;
 
 def Device_StrategyAttr : AttrDef<Device_Dialect, "Strategy"> {
@@ -75,18 +76,23 @@ def Device_StrategyAttr : AttrDef<Device_Dialect, "Strategy"> {
     * `by` says how the work is divided. `threads`: each thread of the grid
       computes elements, or rows. `blocks`: the threads of a block compute an
       element or a row together, or all of the group's ops. `columns`: a block
-      computes as many neighbouring results of a reduction as a warp has lanes.
-      `tiles`: a block computes a tile of a contraction, which `tile` of
-      `kernel.contract` describes.
+      computes some neighbouring results of a reduction. `tiles`: a block
+      computes a tile of a contraction, which `tile` of `kernel.contract`
+      describes. `rows`: `per_row` threads of a block compute a row, whose values
+      are in their registers.
     * `blocks`: blocks of the grid, or of the part of a fused kernel.
     * `threads`: threads of a block, a multiple of the 32 lanes of a warp.
+    * `per_row`: a power of two that divides `threads`; zero if work is not
+      divided by rows.
 
     ```mlir
     #device.strategy<by = threads, blocks = 4, threads = 256>
+    #device.strategy<by = rows, blocks = 128, threads = 128, per_row = 32>
     ```
   }];
   let parameters = (ins
-    EnumParameter<Device_Sharing>:$by, "int64_t":$blocks, "int64_t":$threads);
+    EnumParameter<Device_Sharing>:$by, "int64_t":$blocks, "int64_t":$threads,
+    DefaultValuedParameter<"int64_t", "0">:$per_row);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -272,13 +272,34 @@ void Recomputation::visit(linalg::GenericOp op) {
   op.erase();
 }
 
-void recomputeElementwise(func::FuncOp function) {
+/// True if an operand has one element for each row: its indices are all loops
+/// but the last ones.
+static bool hasRowValue(linalg::GenericOp op) {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    bool isEnd = false, isRow = false;
+    for (unsigned dim = 0; dim < sizes.size(); ++dim) {
+      if (sizes[dim] == 1)
+        continue;
+      bool isUsed = map.isFunctionOfDim(dim);
+      if (isUsed && isEnd)
+        return false;
+      isRow |= isUsed;
+      isEnd |= !isUsed;
+    }
+    return isRow && isEnd;
+  });
+}
+
+void recomputeElementwise(func::FuncOp function, bool rowsOnly) {
   SmallVector<linalg::GenericOp> ops;
   function.walk([&](linalg::GenericOp op) { ops.push_back(op); });
   Recomputation recomputation(function.getContext());
   // Go from the end: the copies of a reader read the ops before it.
   for (linalg::GenericOp op : llvm::reverse(ops))
-    recomputation.visit(op);
+    if (!rowsOnly || hasRowValue(op))
+      recomputation.visit(op);
 }
 
 } // namespace mp

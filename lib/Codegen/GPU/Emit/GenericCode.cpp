@@ -7,7 +7,8 @@
 
 #include "GenericCode.h"
 
-#include "mlir/Analysis/SliceAnalysis.h"
+#include "Lanes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -17,9 +18,6 @@
 using namespace mlir;
 
 namespace mp {
-
-/// Bytes of an access to memory.
-constexpr int64_t accessBytes = 16;
 
 int64_t GenericCode::getExtent(unsigned dim) const {
   return *getConstantIntValue(dims[dim].extent);
@@ -46,10 +44,10 @@ void GenericCode::analyze() {
         (dims[dim].isReduction ? reduced : outer).push_back(dim);
     (isReducedInside ? reduced : outer).push_back(inner);
   }
-  if (reduced.empty())
+  if (!reduced.empty())
+    combiners = findCombiners(op);
+  if (reduced.empty() || canCombine())
     lanes = chooseLanes();
-  else
-    findCombiners();
 }
 
 void GenericCode::inspect() {
@@ -62,29 +60,6 @@ void GenericCode::inspect() {
 //===----------------------------------------------------------------------===//
 // Reductions
 //===----------------------------------------------------------------------===//
-
-void GenericCode::findCombiners() {
-  Block &block = op.getRegion().front();
-  SmallVector<BlockArgument> outputs(op.getRegionOutputArgs());
-  for (unsigned index = 0; index < outputs.size(); ++index) {
-    SmallVector<Operation *> chain;
-    bool isFound = bool(matchReduction(outputs, index, chain));
-    if (!isFound || chain.size() != 1 || chain[0]->getBlock() != &block ||
-        chain[0]->getNumOperands() != 2 ||
-        !arith::getNeutralElement(chain[0])) {
-      combiners.clear();
-      return;
-    }
-    combiners.push_back(chain[0]);
-  }
-}
-
-Value combine(OpBuilder &b, Operation *op, Value x, Value y) {
-  IRMapping mapping;
-  mapping.map(op->getOperand(0), x);
-  mapping.map(op->getOperand(1), y);
-  return b.clone(*op, mapping)->getResult(0);
-}
 
 SmallVector<Value> GenericCode::loadOutputs() {
   SmallVector<Value> values;
@@ -132,12 +107,16 @@ void GenericCode::emitTogether(const Threads &threads, SharedMemory &shared,
                                Value number) {
   if (!canCombine())
     return emitSelection(threads, shared, number);
+  // Vectors are those of the reduced points.
+  if (hasColumns())
+    lanes = 1;
   setIndices(number, outer);
   SmallVector<Value> partials = reduceFrom(threads.id, threads.count);
   SmallVector<Value> totals;
   for (auto [value, combiner] : llvm::zip(partials, combiners)) {
     Operation *own = combiner;
-    totals.push_back(reduceBlock(b, loc, shared, threads, value,
+    Value sum = combineVector(b, own, value);
+    totals.push_back(reduceBlock(b, loc, shared, threads, sum,
                                  [&](OpBuilder &at, Value x, Value y) {
                                    return combine(at, own, x, y);
                                  }));
@@ -149,43 +128,125 @@ void GenericCode::emitTogether(const Threads &threads, SharedMemory &shared,
   });
 }
 
-/// Reduces the points from `first` on, `step` apart.
+/// Reduces the points, or vectors of these, from number `first` on, `step`
+/// apart. With columns, the points are those of `lanes` outputs. Some points
+/// are loaded at a time.
 SmallVector<Value> GenericCode::reduceFrom(Value first, int64_t step) {
-  auto loop =
-      scf::ForOp::create(b, loc, first, makeIndex(b, loc, countReduced()),
-                         makeIndex(b, loc, step), getNeutral());
+  constexpr int64_t together = 4;
+  int64_t divisor = isReducedInside ? lanes : 1;
+  int64_t total = countReduced() / divisor, each = total / step;
+  LaneCode code(b, loc, lanes);
+  SmallVector<Value> sums;
+  for (Value neutral : getNeutral())
+    sums.push_back(code.broadcast(neutral));
+  auto add = [&](Value number, ArrayRef<Value> inner) {
+    setIndices(number, reduced, divisor);
+    return emitLanes(inner);
+  };
+  auto addSeveral = [&](Value begin, int64_t count, ArrayRef<Value> inner) {
+    SmallVector<Value> own(inner);
+    for (int64_t number = 0; number < count; ++number)
+      own = add(arith::AddIOp::create(b, loc, begin,
+                                      makeIndex(b, loc, number * step)),
+                own);
+    return own;
+  };
+  int64_t rounds = each / together;
+  if (rounds > 0)
+    sums = emitSequence(
+        b, loc, rounds, sums, [&](Value round, ArrayRef<Value> inner) {
+          Value size = makeIndex(b, loc, together * step);
+          Value begin = arith::AddIOp::create(
+              b, loc, first, arith::MulIOp::create(b, loc, round, size));
+          return addSeveral(begin, together, inner);
+        });
+  auto after = [&](int64_t count) -> Value {
+    return arith::AddIOp::create(b, loc, first,
+                                 makeIndex(b, loc, count * step));
+  };
+  sums = addSeveral(after(rounds * together), each % together, sums);
+  if (total % step == 0)
+    return sums;
+  // Some threads have one more point.
+  auto loop = scf::ForOp::create(b, loc, after(each), makeIndex(b, loc, total),
+                                 makeIndex(b, loc, step), sums);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  setIndices(loop.getInductionVar(), reduced);
   SmallVector<Value> inner(loop.getRegionIterArgs());
-  scf::YieldOp::create(b, loc, emitBody(inner));
+  scf::YieldOp::create(b, loc, add(loop.getInductionVar(), inner));
   return SmallVector<Value>(loop.getResults());
+}
+
+/// The lanes of a warp that have all outputs of a tile: a line of memory, of
+/// which the lanes that follow read the next points.
+static int64_t getTileLanes(int64_t lanes) {
+  constexpr int64_t minLanes = 8;
+  return std::max(minLanes, warpSize / lanes);
+}
+
+int64_t GenericCode::countTiles() const {
+  return llvm::divideCeil(countOutputs(), getTileLanes(lanes) * lanes);
 }
 
 void GenericCode::emitColumns(const Threads &threads, SharedMemory &shared,
                               Value tile) {
-  int64_t outputs = countOutputs(), shares = threads.count / warpSize;
-  Value width = makeIndex(b, loc, warpSize);
-  Value lane = arith::RemUIOp::create(b, loc, threads.id, width);
-  Value share = arith::DivUIOp::create(b, loc, threads.id, width);
+  int64_t width = getTileLanes(lanes), vectors = countOutputs() / lanes;
+  Value size = makeIndex(b, loc, width);
+  Value lane = arith::RemUIOp::create(b, loc, threads.id, size);
+  Value share = arith::DivUIOp::create(b, loc, threads.id, size);
   Value output = arith::AddIOp::create(
-      b, loc, arith::MulIOp::create(b, loc, tile, width), lane);
+      b, loc, arith::MulIOp::create(b, loc, tile, size), lane);
   // Lanes after the last output reduce it as well, but do not store it.
-  Value last = makeIndex(b, loc, outputs - 1);
-  setIndices(arith::MinUIOp::create(b, loc, output, last), outer);
-  SmallVector<Value> memories;
-  for (Value partial : reduceFrom(share, shares)) {
-    auto type = MemRefType::get({threads.count}, partial.getType());
-    memories.push_back(shared.make(b, loc, type));
-    memref::StoreOp::create(b, loc, partial, memories.back(), threads.id);
+  Value last = makeIndex(b, loc, vectors - 1);
+  setIndices(arith::MinUIOp::create(b, loc, output, last), outer, lanes);
+  SmallVector<Value> partials = reduceFrom(share, threads.count / width);
+  // One partial result of each warp is left.
+  int64_t warps = threads.count / warpSize;
+  Value lanesOfWarp = makeIndex(b, loc, warpSize);
+  Value warp = arith::DivUIOp::create(b, loc, threads.id, lanesOfWarp);
+  Value place = arith::RemUIOp::create(b, loc, threads.id, lanesOfWarp);
+  SmallVector<Value> memories, values;
+  for (auto [partial, combiner] : llvm::zip(partials, combiners)) {
+    Type element = getElementTypeOrSelf(partial.getType());
+    memories.push_back(
+        shared.make(b, loc, MemRefType::get({warps, width * lanes}, element)));
+    for (int64_t number = 0; number < lanes; ++number) {
+      Value value = partial;
+      if (lanes > 1)
+        value = vector::ExtractOp::create(b, loc, partial, number);
+      values.push_back(reduceLanes(
+          b, loc, value, warpSize,
+          [&, own = combiner](OpBuilder &at, Value x, Value y) {
+            return combine(at, own, x, y);
+          },
+          width));
+    }
   }
+  Threads{place, warpSize}.forEach(b, loc, width, [&](Value own) {
+    Value *value = values.begin();
+    for (Value memory : memories)
+      for (int64_t number = 0; number < lanes; ++number) {
+        Value column = arith::AddIOp::create(
+            b, loc,
+            arith::MulIOp::create(b, loc, own, makeIndex(b, loc, lanes)),
+            makeIndex(b, loc, number));
+        memref::StoreOp::create(b, loc, *value++, memory,
+                                ValueRange{warp, column});
+      }
+  });
   gpu::BarrierOp::create(b, loc);
-  // The threads of the first warp that have an output.
-  Value end = makeIndex(b, loc, warpSize);
-  if (outputs % warpSize != 0) {
+  storeTile(tile, threads, memories);
+}
+
+/// The first threads combine the partial results of all warps.
+void GenericCode::storeTile(Value tile, const Threads &threads,
+                            ArrayRef<Value> memories) {
+  int64_t outputs = countOutputs(), columns = getTileLanes(lanes) * lanes;
+  Value size = makeIndex(b, loc, columns);
+  Value begin = arith::MulIOp::create(b, loc, tile, size), end = size;
+  if (outputs % columns != 0) {
     Value rest =
-        arith::SubIOp::create(b, loc, makeIndex(b, loc, outputs),
-                              arith::MulIOp::create(b, loc, tile, width));
+        arith::SubIOp::create(b, loc, makeIndex(b, loc, outputs), begin);
     end = arith::MinUIOp::create(b, loc, rest, end);
   }
   Value isOwner =
@@ -193,15 +254,14 @@ void GenericCode::emitColumns(const Threads &threads, SharedMemory &shared,
   auto branch = scf::IfOp::create(b, loc, isOwner);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
+  setIndices(arith::AddIOp::create(b, loc, begin, threads.id), outer);
   SmallVector<Value> totals = loadOutputs();
-  for (int64_t number = 0; number < shares; ++number) {
-    Value place = arith::AddIOp::create(b, loc, lane,
-                                        makeIndex(b, loc, number * warpSize));
-    for (auto [index, memory] : llvm::enumerate(memories))
-      totals[index] =
-          combine(b, combiners[index], totals[index],
-                  memref::LoadOp::create(b, loc, memory, place).getResult());
-  }
+  for (int64_t warp = 0; warp < threads.count / warpSize; ++warp)
+    for (auto [index, memory] : llvm::enumerate(memories)) {
+      Value partial = memref::LoadOp::create(
+          b, loc, memory, ValueRange{makeIndex(b, loc, warp), threads.id});
+      totals[index] = combine(b, combiners[index], totals[index], partial);
+    }
   for (auto [index, total] : llvm::enumerate(totals))
     store(index, total);
 }
@@ -240,7 +300,7 @@ bool GenericCode::isLine(const LoopOperand &operand) const {
 
 /// True if vectors of `width` elements that are aligned along the inner
 /// dimension are aligned in memory.
-bool GenericCode::isAligned(const LoopOperand &operand, int64_t width) const {
+static bool isAlignedLine(const LoopOperand &operand, int64_t width) {
   auto type = cast<MemRefType>(operand.memref.getType());
   auto [strides, offset] = type.getStridesAndOffset();
   auto isMultiple = [&](int64_t value) {
@@ -250,23 +310,16 @@ bool GenericCode::isAligned(const LoopOperand &operand, int64_t width) const {
          llvm::all_of(ArrayRef<int64_t>(strides).drop_back(), isMultiple);
 }
 
-static bool isLaneWise(Operation &op) {
-  return OpTrait::hasElementwiseMappableTraits(&op) && isPure(&op) &&
-         op.getNumRegions() == 0 &&
-         llvm::all_of(op.getResultTypes(),
-                      [](Type type) { return type.isIntOrIndexOrFloat(); });
-}
-
 int64_t GenericCode::chooseLanes() {
   Block &block = op.getRegion().front();
-  if (usesIndex || dims.empty() ||
-      !llvm::all_of(block.without_terminator(), [](Operation &inner) {
-        return isLaneWise(inner) || isa<arith::ConstantOp>(inner);
-      }))
+  if (usesIndex || dims.empty() || !isLaneWise(block, /*takesIndices=*/false))
     return 1;
   int64_t width = accessBytes;
   bool hasLine = false;
-  for (const LoopOperand &operand : operands) {
+  // The results of a reduction are stored one by one.
+  size_t numLoaded =
+      operands.size() - (reduced.empty() ? 0 : op.getNumDpsInits());
+  for (const LoopOperand &operand : ArrayRef(operands).take_front(numLoaded)) {
     auto type = dyn_cast<MemRefType>(operand.memref.getType());
     if (!type || !type.getElementType().isIntOrFloat())
       continue;
@@ -275,7 +328,7 @@ int64_t GenericCode::chooseLanes() {
       continue;
     hasLine = true;
     width = std::min(width, accessBytes / bytes);
-    while (width > 1 && !isAligned(operand, width))
+    while (width > 1 && !isAlignedLine(operand, width))
       width /= 2;
   }
   if (!hasLine)
@@ -338,44 +391,22 @@ void GenericCode::storeLanes(const LoopOperand &operand, Value value) {
   indices[inner] = first;
 }
 
-/// Emits the body for `lanes` points along the inner dimension.
-void GenericCode::emitVector() {
+/// Emits the body for `lanes` points along the inner dimension; `sums` replace
+/// the outputs' elements, which are loaded if it is empty.
+SmallVector<Value> GenericCode::emitLanes(ArrayRef<Value> sums) {
+  if (lanes == 1)
+    return emitBody(sums);
   Block &block = op.getRegion().front();
+  unsigned firstOutput = operands.size() - op.getNumDpsInits();
   IRMapping mapping;
-  for (auto [argument, operand] : llvm::zip(block.getArguments(), operands))
-    if (!argument.use_empty())
+  for (auto [number, operand] : llvm::enumerate(operands)) {
+    BlockArgument argument = block.getArgument(number);
+    if (number >= firstOutput && !sums.empty())
+      mapping.map(argument, sums[number - firstOutput]);
+    else if (!argument.use_empty())
       mapping.map(argument, loadLanes(operand));
-  auto getLanesOf = [&](Value value) {
-    Value mapped = mapping.lookupOrDefault(value);
-    if (isa<VectorType>(mapped.getType()))
-      return mapped;
-    auto type = VectorType::get({lanes}, mapped.getType());
-    mapped = vector::BroadcastOp::create(b, loc, type, mapped);
-    mapping.map(value, mapped);
-    return mapped;
-  };
-  for (Operation &inside : block.without_terminator()) {
-    if (isa<arith::ConstantOp>(inside)) {
-      b.clone(inside, mapping);
-      continue;
-    }
-    SmallVector<Value> values;
-    for (Value operand : inside.getOperands())
-      values.push_back(getLanesOf(operand));
-    SmallVector<Type> types;
-    for (Type type : inside.getResultTypes())
-      types.push_back(VectorType::get({lanes}, type));
-    OperationState state(inside.getLoc(), inside.getName(), values, types,
-                         inside.getAttrs());
-    Operation *made = b.create(state);
-    mapping.map(inside.getResults(), made->getResults());
   }
-  auto outputs = ArrayRef<LoopOperand>(operands).take_back(op.getNumDpsInits());
-  SmallVector<Value> results;
-  for (Value value : block.getTerminator()->getOperands())
-    results.push_back(getLanesOf(value));
-  for (auto [output, value] : llvm::zip(outputs, results))
-    storeLanes(output, value);
+  return LaneCode(b, loc, lanes).emit(block, mapping);
 }
 
 void GenericCode::emitMap(const Threads &threads) {
@@ -383,10 +414,10 @@ void GenericCode::emitMap(const Threads &threads) {
   b.setInsertionPoint(op);
   threads.forEach(b, loc, countTasks(), [&](Value linear) {
     setIndices(linear, outer, lanes);
-    if (lanes > 1)
-      return emitVector();
-    for (auto [output, value] : llvm::enumerate(emitBody({})))
-      store(output, value);
+    auto outputs =
+        ArrayRef<LoopOperand>(operands).take_back(op.getNumDpsInits());
+    for (auto [output, value] : llvm::enumerate(emitLanes({})))
+      lanes > 1 ? storeLanes(outputs[output], value) : store(output, value);
   });
 }
 

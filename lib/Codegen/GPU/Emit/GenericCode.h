@@ -8,6 +8,7 @@
 #ifndef MPOPT_LIB_CODEGEN_GPU_EMIT_GENERICCODE_H
 #define MPOPT_LIB_CODEGEN_GPU_EMIT_GENERICCODE_H
 
+#include "Combiners.h"
 #include "ThreadLoops.h"
 #include "mp-opt/Codegen/Common/LoopStructure.h"
 
@@ -31,8 +32,11 @@ public:
   int64_t countReduced() const { return product(reduced); }
   /// True if neighbours in memory belong to different outputs.
   bool hasColumns() const { return !reduced.empty() && !isReducedInside; }
-  /// Elements that a thread of a map takes at once: 16 bytes, or less.
+  /// Elements that a thread of a map, or of a reduction that is shared, takes
+  /// at once: 16 bytes, or less.
   int64_t getLanes() const { return lanes; }
+  /// The number of blocks of `emitColumns`.
+  int64_t countTiles() const;
   /// The number of tasks of a map, each for one thread.
   int64_t countTasks() const { return countOutputs() / lanes; }
   /// True if partial results can be combined.
@@ -54,9 +58,9 @@ public:
   /// Emits code of all threads of the block for the output with this number.
   void emitTogether(const Threads &threads, SharedMemory &shared,
                     mlir::Value output);
-  /// Emits a block for as many outputs as a warp has lanes, number `tile` of
-  /// these: each warp reduces its share of the points, one lane for each
-  /// output.
+  /// Emits a block for some neighbouring outputs, number `tile` of these: some
+  /// lanes of a warp have all of them, a vector each, and reduce a share of the
+  /// points.
   void emitColumns(const Threads &threads, SharedMemory &shared,
                    mlir::Value tile);
 
@@ -68,13 +72,13 @@ private:
                      mlir::Value output);
   int64_t getExtent(unsigned dim) const;
   int64_t product(llvm::ArrayRef<unsigned> dims) const;
-  void findCombiners();
   int64_t chooseLanes();
-  bool isAligned(const LoopOperand &operand, int64_t width) const;
   bool isLine(const LoopOperand &operand) const;
   void setIndices(mlir::Value linear, llvm::ArrayRef<unsigned> dims,
                   int64_t divisor = 1);
-  void emitVector();
+  llvm::SmallVector<mlir::Value> emitLanes(llvm::ArrayRef<mlir::Value> sums);
+  void storeTile(mlir::Value tile, const Threads &threads,
+                 llvm::ArrayRef<mlir::Value> memories);
   mlir::Value loadLanes(const LoopOperand &operand);
   void storeLanes(const LoopOperand &operand, mlir::Value value);
   llvm::SmallVector<mlir::Value> loadOutputs();
@@ -92,10 +96,6 @@ private:
   llvm::SmallVector<mlir::Operation *> combiners;
   llvm::SmallDenseMap<unsigned, mlir::Value> starts;
 };
-
-/// Applies `op`, of two operands, to others.
-mlir::Value combine(mlir::OpBuilder &b, mlir::Operation *op, mlir::Value x,
-                    mlir::Value y);
 
 } // namespace mp
 

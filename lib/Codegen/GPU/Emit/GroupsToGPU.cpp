@@ -20,6 +20,7 @@
 #include "GroupWork.h"
 #include "IndexedCode.h"
 #include "KernelFunction.h"
+#include "RowCode.h"
 #include "mp-opt/Codegen/Common/MemoryAccesses.h"
 #include "mp-opt/Codegen/GPU/Attention.h"
 #include "mp-opt/Codegen/Target/GPULimits.h"
@@ -198,8 +199,7 @@ LogicalResult GroupConverter::emitReduce(linalg::GenericOp op) {
     return success();
   }
   bool isTogether = strategy.getBy() == Sharing::Blocks;
-  int64_t outputs = code.countOutputs();
-  int64_t blocks = isTogether ? outputs : llvm::divideCeil(outputs, warpSize);
+  int64_t blocks = isTogether ? code.countOutputs() : code.countTiles();
   if (failed(expectBlocks(op, blocks, strategy.getThreads())))
     return failure();
   b.setInsertionPoint(op);
@@ -249,29 +249,27 @@ LogicalResult GroupConverter::emitRows(scf::ForallOp forall) {
   std::optional<RowRange> rows = RowRange::get(forall);
   if (!rows)
     return device::refuse(forall, "how many rows there are depends on data");
-  Block &row = *forall.getBody();
-  auto inlineAt = [&](Value linear) {
-    SmallVector<Value> indices = delinearize(b, loc, linear, rows->counts);
-    for (auto [index, lower, step] :
-         llvm::zip(indices, rows->lowers, rows->steps)) {
-      if (step != 1)
-        index = arith::MulIOp::create(b, loc, index, makeIndex(b, loc, step));
-      if (lower != 0)
-        index = arith::AddIOp::create(b, loc, index, makeIndex(b, loc, lower));
-    }
-    b.eraseOp(row.getTerminator());
-    b.inlineBlockBefore(&row, b.getInsertionBlock(), b.getInsertionPoint(),
-                        indices);
-  };
   if (rows->count == 0) {
     b.eraseOp(forall);
     return success();
+  }
+  if (strategy.getBy() == Sharing::Rows) {
+    int64_t perBlock =
+        findRowLoop(forall) ? 1 : strategy.getThreads() / strategy.getPerRow();
+    if (failed(expectBlocks(forall, llvm::divideCeil(rows->count, perBlock),
+                            strategy.getThreads())))
+      return failure();
+    b.setInsertionPoint(forall);
+    return emitRowTeams(b, forall, *rows, kernel->getShared(),
+                        getBlockThreads(loc), getOwnBlock(loc),
+                        strategy.getPerRow());
   }
   if (strategy.getBy() == Sharing::Threads) {
     Threads threads = makeThreads();
     placeTemporaries(&threads);
     b.setInsertionPoint(forall);
-    threads.forEach(b, loc, rows->count, inlineAt);
+    threads.forEach(b, loc, rows->count,
+                    [&](Value number) { inlineRow(b, forall, *rows, number); });
     b.eraseOp(forall);
     return success();
   }
@@ -279,7 +277,7 @@ LogicalResult GroupConverter::emitRows(scf::ForallOp forall) {
     return failure();
   placeTemporaries(nullptr);
   b.setInsertionPoint(forall);
-  inlineAt(getOwnBlock(loc));
+  inlineRow(b, forall, *rows, getOwnBlock(loc));
   b.eraseOp(forall);
   b.setInsertionPointToStart(body);
   return BlockCode(b, kernel->getShared(), getBlockThreads(loc)).emit(*body);

@@ -110,14 +110,55 @@ Value SharedMemory::make(OpBuilder &b, Location loc, MemRefType type) {
   return known.back();
 }
 
-/// Reduces the values of a warp's lanes: each lane gets the result.
-static Value reduceWarp(OpBuilder &b, Location loc, Value value, int64_t lanes,
-                        CombineFn combine) {
-  for (int64_t distance = lanes / 2; distance > 0; distance /= 2) {
-    auto other = gpu::ShuffleOp::create(b, loc, value, distance, warpSize,
-                                        gpu::ShuffleMode::XOR);
-    value = combine(b, value, other.getShuffleResult());
+/// The word of the lane at a distance.
+static Value shuffleWord(OpBuilder &b, Location loc, Value word,
+                         int64_t distance) {
+  return gpu::ShuffleOp::create(b, loc, word, distance, warpSize,
+                                gpu::ShuffleMode::XOR)
+      .getShuffleResult();
+}
+
+/// The value of the lane at a distance. Other types than words are passed as
+/// the bits of one or two words.
+static Value shuffleValue(OpBuilder &b, Location loc, Value value,
+                          int64_t distance) {
+  Type type = value.getType(), word = b.getI32Type();
+  if (type.isF32() || type.isInteger(32))
+    return shuffleWord(b, loc, value, distance);
+  if (isa<IndexType>(type)) {
+    Value wide = arith::IndexCastOp::create(b, loc, b.getI64Type(), value);
+    wide = shuffleValue(b, loc, wide, distance);
+    return arith::IndexCastOp::create(b, loc, type, wide);
   }
+  Type bits = b.getIntegerType(type.getIntOrFloatBitWidth());
+  if (bits != type)
+    value = arith::BitcastOp::create(b, loc, bits, value);
+  Value result;
+  if (bits.getIntOrFloatBitWidth() < 32) {
+    value = arith::ExtUIOp::create(b, loc, word, value);
+    value = shuffleWord(b, loc, value, distance);
+    result = arith::TruncIOp::create(b, loc, bits, value);
+  } else {
+    Value shift = arith::ConstantIntOp::create(b, loc, 32, 64);
+    Value high = arith::ShRUIOp::create(b, loc, value, shift);
+    auto pass = [&](Value half) -> Value {
+      half = arith::TruncIOp::create(b, loc, word, half);
+      half = shuffleWord(b, loc, half, distance);
+      return arith::ExtUIOp::create(b, loc, bits, half);
+    };
+    Value low = pass(value);
+    high = arith::ShLIOp::create(b, loc, pass(high), shift);
+    result = arith::OrIOp::create(b, loc, low, high);
+  }
+  if (bits != type)
+    result = arith::BitcastOp::create(b, loc, type, result);
+  return result;
+}
+
+Value reduceLanes(OpBuilder &b, Location loc, Value value, int64_t lanes,
+                  CombineFn combine, int64_t distance) {
+  for (int64_t apart = lanes / 2; apart >= distance; apart /= 2)
+    value = combine(b, value, shuffleValue(b, loc, value, apart));
   return value;
 }
 
@@ -151,7 +192,7 @@ Value reduceBlock(OpBuilder &b, Location loc, SharedMemory &shared,
     memref::StoreOp::create(b, loc, value, memory, threads.id);
     return reduceByHalves(b, loc, threads, memory, combine);
   }
-  value = reduceWarp(b, loc, value, warpSize, combine);
+  value = reduceLanes(b, loc, value, warpSize, combine);
   if (warps == 1)
     return value;
   Value memory = share(warps);
@@ -165,7 +206,7 @@ Value reduceBlock(OpBuilder &b, Location loc, SharedMemory &shared,
   // Each warp does this for itself: no further barrier is needed.
   Value place = arith::RemUIOp::create(b, loc, lane, makeIndex(b, loc, warps));
   Value partial = memref::LoadOp::create(b, loc, memory, place);
-  return reduceWarp(b, loc, partial, warps, combine);
+  return reduceLanes(b, loc, partial, warps, combine);
 }
 
 } // namespace mp

@@ -77,6 +77,14 @@ private:
 using CombineFn = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value,
                                                  mlir::Value)>;
 
+/// `value` of each `lanes` neighbouring lanes of a warp combined, in a fixed
+/// order: each of them gets the result. All lanes of the warp come here. With a
+/// `distance`, only lanes that are so far apart are combined. Both are powers
+/// of two.
+mlir::Value reduceLanes(mlir::OpBuilder &b, mlir::Location loc,
+                        mlir::Value value, int64_t lanes, CombineFn combine,
+                        int64_t distance = 1);
+
 /// `value` of all threads of a block combined, in a fixed order; the result is
 /// the first thread's. All threads come here.
 mlir::Value reduceBlock(mlir::OpBuilder &b, mlir::Location loc,

@@ -21,6 +21,7 @@
 #include "../ArenaPlaces.h"
 #include "../Emit/GenericCode.h"
 #include "../GroupForms.h"
+#include "JoinColumnSums.h"
 #include "SplitContracts.h"
 #include "mp-opt/Codegen/Common/MemoryAccesses.h"
 #include "mp-opt/Codegen/Target/KnownTargets.h"
@@ -165,7 +166,7 @@ bool ReductionSplitter::analyze(linalg::GenericOp op) {
   hasColumns = code.hasColumns();
   int64_t outputs = code.countOutputs(), points = code.countReduced();
   int64_t manyBlocks = GPUTarget::get(op).manyBlocks;
-  int64_t blocks = hasColumns ? llvm::divideCeil(outputs, warpSize) : outputs;
+  int64_t blocks = hasColumns ? code.countTiles() : outputs;
   int64_t shortest = hasColumns ? shortColumn : shortRow;
   int64_t piece = hasColumns ? shortColumnPiece : shortRowPiece;
   if (!isKnown || !code.canCombine() || outputs == 0 || points < shortest ||
@@ -492,6 +493,7 @@ static void joinReader(device::GroupOp group) {
 
 void ReductionSplitter::run() {
   Block &block = main.getBody().front();
+  joinColumnSums(main);
   splitContracts(main, maxPartialBytes);
   for (auto group : llvm::to_vector(block.getOps<device::GroupOp>())) {
     Block &body = group.getBody().front();

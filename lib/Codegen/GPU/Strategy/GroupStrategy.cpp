@@ -16,6 +16,7 @@
 #include "../Emit/ContractCode.h"
 #include "../Emit/GenericCode.h"
 #include "../Emit/IndexedCode.h"
+#include "../Emit/RowForm.h"
 #include "../GroupForms.h"
 #include "mp-opt/Codegen/GPU/Attention.h"
 #include "mp-opt/Codegen/Target/KnownTargets.h"
@@ -43,8 +44,10 @@ public:
   FailureOr<device::StrategyAttr> select();
 
 private:
-  device::StrategyAttr make(Sharing by, int64_t blocks, int64_t threads) {
-    return device::StrategyAttr::get(group.getContext(), by, blocks, threads);
+  device::StrategyAttr make(Sharing by, int64_t blocks, int64_t threads,
+                            int64_t perRow = 0) {
+    return device::StrategyAttr::get(group.getContext(), by, blocks, threads,
+                                     perRow);
   }
   int64_t chooseThreads(int64_t tasks, int64_t most) const;
   device::StrategyAttr makeThreads(int64_t tasks, int64_t most);
@@ -87,8 +90,7 @@ device::StrategyAttr StrategySelector::selectReduce(linalg::GenericOp op) {
     return make(Sharing::Blocks, outputs,
                 chooseThreads(points / 2, commonThreads));
   if (code.canCombine() && points >= minSharedColumn)
-    return make(Sharing::Columns, llvm::divideCeil(outputs, warpSize),
-                commonThreads);
+    return make(Sharing::Columns, code.countTiles(), commonThreads);
   return makeThreads(outputs, commonThreads / 2);
 }
 
@@ -101,8 +103,9 @@ device::StrategyAttr StrategySelector::selectContract(kernel::ContractOp op,
   return make(Sharing::Tiles, launch.grid[0] * count, launch.block[0]);
 }
 
-/// A block for each iteration; a thread if iterations are code of single
-/// elements.
+/// A warp, or some of its threads, or some warps for each iteration that has
+/// the form of a row; else a block, or a thread if iterations are code of
+/// single elements.
 FailureOr<device::StrategyAttr>
 StrategySelector::selectRows(scf::ForallOp forall) {
   std::optional<RowRange> rows = RowRange::get(forall);
@@ -112,6 +115,12 @@ StrategySelector::selectRows(scf::ForallOp forall) {
     return make(Sharing::Threads, 1, commonThreads);
   if (isScalarCode(*forall.getBody()))
     return makeThreads(rows->count, commonThreads / 4);
+  if (auto form = RowForm::get(forall)) {
+    int64_t manyBlocks = GPUTarget::get(forall).manyBlocks;
+    RowThreads threads = RowThreads::choose(*form, rows->count, manyBlocks);
+    return make(Sharing::Rows, threads.blocks, threads.perBlock,
+                threads.perRow);
+  }
   int64_t tasks = getWidth(*forall.getBody()) / 4;
   return make(Sharing::Blocks, rows->count,
               chooseThreads(tasks, commonThreads));
