@@ -626,10 +626,15 @@ def SplitReductions : Pass<"mp-split-reductions", "::mlir::ModuleOp"> {
     the points into the end of the arena, the second reduces these partial
     results. The number of segments depends on sizes alone, and so does the
     order of sums. A `contract` group with few tiles and a long sum is split as
-    well, into partial products and their sum, which has the epilogue.
+    well, into partial products and their sum, which has the epilogue. Partial
+    products of all groups take up to `max-partial-bytes`: if they need more,
+    later ones overwrite those whose sums have been computed.
 
     Example: test/Lowering/GPU/mp-split-reductions.mlir
   }];
+  let options = [Option<"maxPartialBytes", "max-partial-bytes", "int64_t",
+                        /*default=*/"int64_t(256) << 20",
+                        "the most bytes of partial products at one time">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::memref::MemRefDialect",
