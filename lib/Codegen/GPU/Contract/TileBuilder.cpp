@@ -68,6 +68,16 @@ void TileBuilder::ifThen(Value condition, function_ref<void()> body) {
   body();
 }
 
+void TileBuilder::ifThenElse(Value condition, function_ref<void()> body,
+                             function_ref<void()> otherwise) {
+  auto op = scf::IfOp::create(*this, condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(*this);
+  setInsertionPointToStart(op.thenBlock());
+  body();
+  setInsertionPointToStart(op.elseBlock());
+  otherwise();
+}
+
 SmallVector<Value>
 TileBuilder::ifElseZero(Value condition, TypeRange types,
                         function_ref<SmallVector<Value>()> body) {

@@ -47,6 +47,8 @@ public:
   Value zero(mlir::Type type);
 
   void ifThen(Value condition, llvm::function_ref<void()> body);
+  void ifThenElse(Value condition, llvm::function_ref<void()> body,
+                  llvm::function_ref<void()> otherwise);
   /// Values that depend on a condition: `body`'s, or zeros.
   llvm::SmallVector<Value>
   ifElseZero(Value condition, mlir::TypeRange types,
