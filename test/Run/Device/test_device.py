@@ -2,6 +2,7 @@
 """Models on devices: they give what the processor gives."""
 
 import json
+import math
 import os
 import re
 
@@ -359,6 +360,38 @@ def test_functions_of_two(tmp_path, op, function, units):
     np.testing.assert_allclose(
         found, expected, rtol=units * 2.0**-24, atol=1e-37 if units else 0
     )
+
+
+# ONNX's number of the type, the bits of the fraction, and the exponent of the
+# smallest normal number.
+HALVES = {"bfloat16": (16, 7, -126), "float16": (10, 10, -14)}
+
+
+@pytest.mark.parametrize("element", HALVES)
+def test_gelu_of_16_bits(tmp_path, element):
+    """Every number: the device's instructions for it are as good as exact
+    functions, before the result is rounded."""
+    bits = np.arange(2**16, dtype=np.uint16)
+    if element == "float16":
+        x = bits.view(np.float16).astype(np.float32)
+    else:
+        x = (bits.astype(np.uint32) << 16).view(np.float32)
+    x = x[np.isfinite(x)]
+    number, fraction, least = HALVES[element]
+    net = f"""
+    net (float[{x.size}] x) => (float[{x.size}] y)
+    {{ low = Cast<to = {number}>(x)
+       gelu = Gelu(low)  y = Cast<to = 1>(gelu) }}
+    """
+    found = runs.compute(write_model(tmp_path, net), {"x": x}, DEVICE)["y"]
+    wide = x.astype(np.float64)
+    erfc = np.vectorize(math.erfc)
+    expected = 0.5 * wide * erfc(-wide / np.sqrt(2))
+    _, exponents = np.frexp(expected)
+    unit = 2.0 ** (np.maximum(exponents - 1, least) - fraction)
+    error = np.abs(found - expected)
+    # Results below the smallest normal number of f32 may be zero.
+    assert (error <= 0.5005 * unit + 2.0**-126).all()
 
 
 def test_indices_have_64_bits(tmp_path):
