@@ -77,7 +77,9 @@ def FuseContractions : Pass<"mp-fuse-contractions"> {
     contraction stay, since without them the unrounded values would have to stay
     in memory. With `keep-updates`, an op that reads a state in f32 which
     contractions round does not become an epilogue, so that it can write 16-bit
-    copies (`mp-keep-working-copies`).
+    copies (`mp-keep-working-copies`). With `keep-rows`, neither does an op in f32
+    from which rows are reduced and computed, as in the gradient of a softmax:
+    the contraction stores the 16 bits to which its result is rounded.
 
     If a result is only sliced, with steps of one, the other elements are not
     computed: the contraction is cut along axes whose size no operand has, such
@@ -90,6 +92,8 @@ def FuseContractions : Pass<"mp-fuse-contractions"> {
   let options = [
     Option<"keepUpdates", "keep-updates", "bool", "false",
            "do not fuse updates of states that contractions round">,
+    Option<"keepRows", "keep-rows", "bool", "false",
+           "do not fuse ops in f32 from which rows are computed">,
   ];
   let dependentDialects = ["::mlir::tensor::TensorDialect",
                            "::mp::kernel::KernelDialect"];
@@ -308,7 +312,9 @@ def PlanMemory : Pass<"mp-plan-memory", "::mlir::ModuleOp"> {
   let description = [{
     Before: `main` allocates and frees buffers. After: those of known size are
     views of one arena; buffers that do not live at the same time may overlap
-    there. The module's `mp.arena` is the arena's size in bytes.
+    there. The module's `mp.arena` is the arena's size in bytes. For a device, the
+    result of a map overwrites an operand of 4 MiB or more that nobody reads
+    later.
 
     Example: test/Lowering/mp-plan-memory.mlir
   }];
@@ -553,7 +559,8 @@ def PadRows : Pass<"mp-pad-rows", "::mlir::ModuleOp"> {
     Before: memory that `main` allocates has rows without gaps. After: memory
     that contractions read as a factor, and whose rows are not a multiple of 16
     bytes, is a view of longer rows: of a multiple of 16 bytes, or of 128 if they
-    have 2,048 or more. Nobody reads or writes the elements after a row. Memory
+    have 2,048 or more. So are the results of contractions from which maps
+    compute such memory, as the logits of which it is the gradient. Nobody reads or writes the elements after a row. Memory
     with other users than loops, contractions and views, or that would grow by
     more than an eighth, is left alone.
 

@@ -107,8 +107,8 @@ static void buildFusion(OpPassManager &pm, bool isDevice) {
     pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
   }
   simplifyOps(pm);
-  pm.addNestedPass<func::FuncOp>(
-      createFuseContractions({/*keepUpdates=*/isDevice}));
+  pm.addNestedPass<func::FuncOp>(createFuseContractions(
+      {/*keepUpdates=*/isDevice, /*keepRows=*/isDevice}));
   if (!isDevice)
     pm.addNestedPass<func::FuncOp>(createSplitFilters());
   pm.addNestedPass<func::FuncOp>(createNarrowTemporaries());

@@ -22,7 +22,8 @@ struct FuseContractions : public impl::FuseContractionsBase<FuseContractions> {
   using FuseContractionsBase::FuseContractionsBase;
 
   void runOnOperation() override {
-    FusionLimits limits = FusionLimits::find(getOperation(), keepUpdates);
+    FusionLimits limits =
+        FusionLimits::find(getOperation(), keepUpdates, keepRows);
     mlir::RewritePatternSet patterns(&getContext());
     populateContractionFusionPatterns(patterns, limits);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -32,6 +32,49 @@ func.func @main(%x: memref<8x50257xf32>, %w: memref<50257x64xbf16>, %y: memref<8
 
 // -----
 
+// A product from which a map computes a factor has the same rows.
+
+#id = affine_map<(i, j) -> (i, j)>
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+// CHECK-LABEL: func.func @main
+// CHECK: memref.alloc() : memref<8x80xbf16>
+// CHECK: memref.alloc() : memref<8x80xf16>
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : memref<8x77xbf16, strided<[80, 1]>>) outs(%{{.*}} : memref<8x77xf16, strided<[80, 1]>>)
+// CHECK: memref.alloc() : memref<8x77xf32>
+func.func @main(%x: memref<8x64xbf16>, %w: memref<64x77xbf16>, %v: memref<77x64xf16>, %y: memref<8x64xf32>) {
+  %0 = memref.alloc() : memref<8x77xbf16>
+  kernel.contract {indexing_maps = [#a, #b, #c]} ins(%x, %w : memref<8x64xbf16>, memref<64x77xbf16>) outs(%0 : memref<8x77xbf16>) {
+  ^bb0(%sum: f32):
+    %2 = arith.truncf %sum : f32 to bf16
+    kernel.yield %2 : bf16
+  }
+  %1 = memref.alloc() : memref<8x77xf16>
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%0 : memref<8x77xbf16>) outs(%1 : memref<8x77xf16>) {
+  ^bb0(%in: bf16, %out: f16):
+    %2 = arith.extf %in : bf16 to f32
+    %3 = arith.truncf %2 : f32 to f16
+    linalg.yield %3 : f16
+  }
+  kernel.contract {indexing_maps = [#a, #b, #c]} ins(%1, %v : memref<8x77xf16>, memref<77x64xf16>) outs(%y : memref<8x64xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  // Memory of the same sizes that nobody multiplies.
+  %4 = memref.alloc() : memref<8x77xf32>
+  kernel.contract {indexing_maps = [#a, #b, #c]} ins(%x, %w : memref<8x64xbf16>, memref<64x77xbf16>) outs(%4 : memref<8x77xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  memref.dealloc %0 : memref<8x77xbf16>
+  memref.dealloc %1 : memref<8x77xf16>
+  memref.dealloc %4 : memref<8x77xf32>
+  return
+}
+
+// -----
+
 // Rows of a multiple of 16 bytes; short rows, of which the padding would be too
 // large a part; memory that is no factor; axes that are read as one.
 

@@ -7,6 +7,7 @@ import os
 import re
 
 import numpy as np
+import onnx
 import pytest
 
 import runs
@@ -238,6 +239,65 @@ def test_tf32(tmp_path, name):
     exact = losses(tmp_path, name, step, "--steps=5", DEVICE)
     np.testing.assert_allclose(found, exact, rtol=16 * 2.0**-10)
     assert found != exact
+
+
+def test_large_heads(tmp_path):
+    """Logits of an odd number of classes: in rows that are longer, and the loss
+    writes its gradient over them."""
+    generator = np.random.default_rng(5)
+    classes, width, batch = 65539, 16, 32
+    arrays = {"w": (classes, width), "v": (8, width)}
+    graph = onnx.helper.make_graph(
+        [
+            onnx.helper.make_node("MatMul", ["x", "v"], ["h"]),
+            onnx.helper.make_node("Gemm", ["h", "w"], ["logits"], transB=1),
+        ],
+        "net",
+        [onnx.helper.make_tensor_value_info("x", 1, ["batch", 8])],
+        [onnx.helper.make_tensor_value_info("logits", 1, ["batch", classes])],
+        [
+            onnx.numpy_helper.from_array(
+                generator.standard_normal(shape, np.float32), name
+            )
+            for name, shape in arrays.items()
+        ],
+    )
+    opsets = [onnx.helper.make_opsetid("", 21)]
+    model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    onnx.save(model, tmp_path / "net.onnx")
+    step, data = tmp_path / "step.onnx", tmp_path / "data.npz"
+    run_mp_opt(
+        tmp_path / "net.onnx", "--train", "--loss=softmax-cross-entropy",
+        "--optimizer=sgd", "--lr=0.5", "--mixed-bf16", "--summary=none",
+        "-o", step,
+    )
+    np.savez(
+        data, x=generator.standard_normal((2 * batch, 8), np.float32),
+        labels=generator.integers(0, classes, 2 * batch),
+    )
+    ends = []
+    for device in "--device=cpu", DEVICE:
+        end, log = tmp_path / "end.safetensors", tmp_path / "log.jsonl"
+        log.unlink(missing_ok=True)
+        mp_run(
+            "train", step, f"--data={data}", f"--batch={batch}", "--steps=3",
+            device, "--quiet", f"--log={log}", "-o", end,
+        )
+        ends.append((load_safetensors(end), [r["loss"] for r in read_log(log)]))
+    (expected, losses), (found, own) = ends
+    np.testing.assert_allclose(own, losses, rtol=1e-4)
+    for name in arrays:
+        np.testing.assert_allclose(found[name], expected[name], atol=1e-3)
+    figures = json.loads(
+        mp_run(
+            "bench", step, "--device=cuda:h200", "--dry-run", "--json",
+            "--in-place", f"--dim=batch={batch}",
+        ).stdout
+    )
+    # The logits, over which their gradient is written, the 16-bit copy of w, and
+    # its gradient; 1 % for padding and small values.
+    most = (batch + 2 * width) * 2 * classes
+    assert figures["arena_bytes"] < 1.01 * most
 
 
 def test_tf32_has_code_of_its_own(tmp_path):

@@ -15,6 +15,7 @@
 
 #include "mp-opt/Codegen/GPU/Partition/PadRows.h"
 
+#include "mp-opt/Codegen/Common/MemoryPlan.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -42,7 +43,27 @@ struct PaddedMemory {
   memref::DeallocOp dealloc;
   /// In an order in which each follows its source.
   llvm::MapVector<Value, MemRefType> types;
-  bool isFactor = false;
+  /// True if a contraction reads it as a factor, and if one writes it.
+  bool isFactor = false, isProduct = false;
+  /// True if a map computes padded memory from it, at the same places.
+  bool isSource = false;
+};
+
+class RowPadder {
+public:
+  explicit RowPadder(Block &block) : block(block) {}
+
+  /// Pads factors first, then products from which these are computed.
+  void run();
+
+private:
+  std::optional<PaddedMemory> inspect(memref::AllocOp alloc, int64_t pitch);
+  bool findUsers(PaddedMemory &memory);
+  void addReader(PaddedMemory &memory, OpOperand &use);
+  void pad(PaddedMemory &memory, int64_t pitch);
+
+  Block &block;
+  llvm::DenseSet<Operation *> padded;
 };
 
 } // namespace
@@ -87,8 +108,25 @@ static MemRefType getViewType(Operation *view, MemRefType source) {
   return nullptr;
 }
 
+void RowPadder::addReader(PaddedMemory &memory, OpOperand &use) {
+  Operation *user = use.getOwner();
+  if (isa<kernel::ContractOp>(user)) {
+    bool isLast = use.getOperandNumber() + 1 == user->getNumOperands();
+    memory.isFactor |= use.getOperandNumber() < 2;
+    memory.isProduct |= isLast;
+  }
+  auto map = dyn_cast<linalg::GenericOp>(user);
+  if (!map || map.getNumReductionLoops() > 0 || map.getNumDpsInits() != 1 ||
+      !map.isDpsInput(&use))
+    return;
+  OpOperand *init = map.getDpsInitOperand(0);
+  memory.isSource |=
+      padded.contains(getRoot(init->get()).getDefiningOp()) &&
+      map.getMatchingIndexingMap(init) == map.getMatchingIndexingMap(&use);
+}
+
 /// Finds all views, and their types; false if there are other users.
-static bool findUsers(PaddedMemory &memory) {
+bool RowPadder::findUsers(PaddedMemory &memory) {
   for (size_t next = 0; next < memory.types.size(); ++next) {
     auto [value, type] = memory.types.begin()[next];
     for (OpOperand &use : value.getUses()) {
@@ -110,57 +148,67 @@ static bool findUsers(PaddedMemory &memory) {
       if (!isa<linalg::GenericOp, kernel::ContractOp, memref::LoadOp,
                memref::StoreOp>(user))
         return false;
-      memory.isFactor |=
-          isa<kernel::ContractOp>(user) && use.getOperandNumber() < 2;
+      addReader(memory, use);
     }
   }
-  return memory.isFactor;
+  return true;
 }
 
-static void pad(PaddedMemory &memory, int64_t pitch) {
+void RowPadder::pad(PaddedMemory &memory, int64_t pitch) {
   OpBuilder b(memory.alloc);
   Location loc = memory.alloc.getLoc();
   MemRefType type = memory.alloc.getType();
   SmallVector<int64_t> shape(type.getShape());
   shape.back() = pitch;
-  auto padded = memref::AllocOp::create(
+  auto longer = memref::AllocOp::create(
       b, loc, MemRefType::get(shape, type.getElementType()),
       memory.alloc.getAlignmentAttr());
   SmallVector<OpFoldResult> zeros(shape.size(), b.getIndexAttr(0)),
       ones(shape.size(), b.getIndexAttr(1));
   Value rows = memref::SubViewOp::create(
-      b, loc, padded, zeros,
+      b, loc, longer, zeros,
       getAsIndexOpFoldResult(b.getContext(), type.getShape()), ones);
   if (memory.dealloc)
-    memory.dealloc->setOperand(0, padded);
+    memory.dealloc->setOperand(0, longer);
   memory.alloc.replaceAllUsesWith(rows);
   for (auto [value, viewed] : llvm::drop_begin(memory.types))
     value.setType(viewed);
   memory.alloc.erase();
+  padded.insert(longer);
+}
+
+std::optional<PaddedMemory> RowPadder::inspect(memref::AllocOp alloc,
+                                               int64_t pitch) {
+  MemRefType type = alloc.getType();
+  SmallVector<int64_t> strides(type.getRank(), 1);
+  for (int64_t axis = type.getRank() - 1, step = pitch; axis-- > 0;
+       step *= type.getDimSize(axis))
+    strides[axis] = step;
+  auto layout = StridedLayoutAttr::get(alloc.getContext(), 0, strides);
+  PaddedMemory memory{alloc, {}, {}};
+  memory.types.insert(
+      {alloc, MemRefType::get(type.getShape(), type.getElementType(), layout)});
+  if (!findUsers(memory))
+    return std::nullopt;
+  return memory;
+}
+
+void RowPadder::run() {
+  for (bool isForFactors : {true, false})
+    for (auto alloc : llvm::to_vector(block.getOps<memref::AllocOp>())) {
+      std::optional<int64_t> pitch = getPitch(alloc.getType());
+      std::optional<PaddedMemory> memory;
+      if (pitch)
+        memory = inspect(alloc, *pitch);
+      if (memory && (isForFactors ? memory->isFactor
+                                  : memory->isProduct && memory->isSource))
+        pad(*memory, *pitch);
+    }
 }
 
 void padRows(ModuleOp module) {
-  auto main = module.lookupSymbol<func::FuncOp>("main");
-  if (!main)
-    return;
-  for (auto alloc :
-       llvm::to_vector(main.getBody().front().getOps<memref::AllocOp>())) {
-    std::optional<int64_t> pitch = getPitch(alloc.getType());
-    if (!pitch)
-      continue;
-    MemRefType type = alloc.getType();
-    SmallVector<int64_t> strides(type.getRank(), 1);
-    for (int64_t axis = type.getRank() - 1, step = *pitch; axis-- > 0;
-         step *= type.getDimSize(axis))
-      strides[axis] = step;
-    PaddedMemory memory{alloc, {}, {}};
-    memory.types.insert(
-        {alloc, MemRefType::get(
-                    type.getShape(), type.getElementType(),
-                    StridedLayoutAttr::get(alloc.getContext(), 0, strides))});
-    if (findUsers(memory))
-      pad(memory, *pitch);
-  }
+  if (auto main = module.lookupSymbol<func::FuncOp>("main"))
+    RowPadder(main.getBody().front()).run();
 }
 
 } // namespace mp

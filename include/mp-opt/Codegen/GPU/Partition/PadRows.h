@@ -14,7 +14,8 @@ namespace mp {
 
 /// Gives memory that `main` allocates and that contractions read as a factor
 /// longer rows, if its rows are not a multiple of 16 bytes: contractions then
-/// copy 16 bytes at a time. Nobody reads or writes the padding. Memory keeps
+/// copy 16 bytes at a time. So does the result of a contraction from which a
+/// map computes such memory. Nobody reads or writes the padding. Memory keeps
 /// its rows if it has other users than loops, contractions and views, or if it
 /// would grow by more than an eighth.
 void padRows(mlir::ModuleOp module);
