@@ -14,6 +14,7 @@
 
 #include "mp-opt/Codegen/Common/MemoryPlan.h"
 
+#include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/MP/AttributeNames.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -132,7 +133,8 @@ OverwrittenBuffers::OverwrittenBuffers(Block &block,
       numbers[buffer.alloc] = int64_t(number);
 }
 
-/// False if memory gets to ops that may keep it.
+/// False if memory gets to ops that may use it after their position, as
+/// reductions over ranks do.
 bool OverwrittenBuffers::findUses(Buffer &buffer) {
   buffer.first = std::numeric_limits<int64_t>::max();
   SmallVector<Value> worklist{buffer.alloc};
@@ -145,9 +147,9 @@ bool OverwrittenBuffers::findUses(Buffer &buffer) {
         continue;
       }
       Operation *ancestor = block.findAncestorOpInBlock(*user);
-      bool isKept =
-          llvm::any_of(user->getResultTypes(), llvm::IsaPred<BaseMemRefType>);
-      if (!ancestor || isKept || user->hasTrait<OpTrait::IsTerminator>())
+      if (!ancestor ||
+          !isa<linalg::LinalgOp, kernel::ContractOp, memref::LoadOp,
+               memref::StoreOp, memref::CopyOp>(user))
         return false;
       buffer.first = std::min(buffer.first, positions[ancestor]);
       buffer.last = std::max(buffer.last, positions[ancestor]);
