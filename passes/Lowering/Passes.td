@@ -77,9 +77,9 @@ def FuseContractions : Pass<"mp-fuse-contractions"> {
     contraction stay, since without them the unrounded values would have to stay
     in memory. With `keep-updates`, an op that reads a state in f32 which
     contractions round does not become an epilogue, so that it can write 16-bit
-    copies (`mp-keep-working-copies`). With `keep-rows`, neither does an op in f32
-    from which rows are reduced and computed, as in the gradient of a softmax:
-    the contraction stores the 16 bits to which its result is rounded.
+    copies (`mp-keep-working-copies`). With `keep-rows`, neither does a large op
+    in f32 from which rows are reduced and computed, as in the gradient of a
+    softmax: the contraction stores the 16 bits to which its result is rounded.
 
     If a result is only sliced, with steps of one, the other elements are not
     computed: the contraction is cut along axes whose size no operand has, such

@@ -252,6 +252,10 @@ static bool isThereAnyway(Value value, Operation *reader,
          isComputedBehind(found->second->get(), reader);
 }
 
+/// The least elements of a product that is worth storing in 16 bits instead of
+/// its epilogue's f32: smaller ones stay in caches.
+constexpr int64_t minRoundedElements = int64_t(1) << 20;
+
 /// True if `reduction` reduces the last axes of `operand`, and not all of them.
 static bool reducesRows(linalg::GenericOp reduction, Value operand) {
   SmallVector<utils::IteratorType> types = reduction.getIteratorTypesArray();
@@ -348,6 +352,9 @@ static void roundBefore(linalg::GenericOp op, OpOperand &read, Type rounding,
 static LogicalResult keepRows(linalg::GenericOp op, OpOperand &read,
                               PatternRewriter &b) {
   BlockArgument element = op.getBody()->getArgument(read.getOperandNumber());
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (type.hasStaticShape() && type.getNumElements() < minRoundedElements)
+    return failure();
   // Widened values are stored in 16 bits as well.
   Value yielded = op.getBody()->getTerminator()->getOperand(0);
   bool isWide = yielded.getType().isF32() &&
