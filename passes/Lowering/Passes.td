@@ -77,9 +77,7 @@ def FuseContractions : Pass<"mp-fuse-contractions"> {
     contraction stay, since without them the unrounded values would have to stay
     in memory. With `keep-updates`, an op that reads a state in f32 which
     contractions round does not become an epilogue, so that it can write 16-bit
-    copies (`mp-keep-working-copies`). With `keep-rows`, neither does a large op
-    in f32 from which rows are reduced and computed, as in the gradient of a
-    softmax: the contraction stores the 16 bits to which its result is rounded.
+    copies (`mp-keep-working-copies`).
 
     If a result is only sliced, with steps of one, the other elements are not
     computed: the contraction is cut along axes whose size no operand has, such
@@ -92,8 +90,6 @@ def FuseContractions : Pass<"mp-fuse-contractions"> {
   let options = [
     Option<"keepUpdates", "keep-updates", "bool", "false",
            "do not fuse updates of states that contractions round">,
-    Option<"keepRows", "keep-rows", "bool", "false",
-           "do not fuse ops in f32 from which rows are computed">,
   ];
   let dependentDialects = ["::mlir::tensor::TensorDialect",
                            "::mp::kernel::KernelDialect"];
@@ -614,6 +610,28 @@ def UnrollLoops : Pass<"mp-unroll-loops", "::mlir::ModuleOp"> {
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
+def FuseAttention : Pass<"mp-fuse-attention", "::mlir::func::FuncOp"> {
+  let summary = "Make one op of attention, and one of its gradients";
+  let description = [{
+    Before: tensors, contractions with their epilogues (mp-fuse-contractions).
+    After: a product, a softmax and a product are one `kernel.attention`, and
+    the products of their gradient one `kernel.attention_gradient`: matrices of
+    queries by keys are not in memory any more. Scales, masks, casts and dropout
+    between them become regions of these ops.
+
+    Attention that kernels do not take stays as it is: factors that are not of
+    one 16-bit type, heads of more than 256 elements, fewer than 16 queries or
+    keys, probabilities that are results of the model. A remark
+    (`attention-in-memory`) names the node and the reason.
+
+    Example: test/Lowering/GPU/mp-fuse-attention.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::mp::kernel::KernelDialect"];
 }
 
 def FormKernels : Pass<"mp-form-kernels", "::mlir::ModuleOp"> {

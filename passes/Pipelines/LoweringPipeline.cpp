@@ -107,10 +107,14 @@ static void buildFusion(OpPassManager &pm, bool isDevice) {
     pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
   }
   simplifyOps(pm);
-  pm.addNestedPass<func::FuncOp>(createFuseContractions(
-      {/*keepUpdates=*/isDevice, /*keepRows=*/isDevice}));
-  if (!isDevice)
+  pm.addNestedPass<func::FuncOp>(
+      createFuseContractions({/*keepUpdates=*/isDevice}));
+  if (isDevice) {
+    pm.addNestedPass<func::FuncOp>(createFuseAttention());
+    simplifyOps(pm);
+  } else {
     pm.addNestedPass<func::FuncOp>(createSplitFilters());
+  }
   pm.addNestedPass<func::FuncOp>(createNarrowTemporaries());
   pm.addNestedPass<func::FuncOp>(createFuseRows({/*singleRows=*/isDevice}));
   if (!isDevice)

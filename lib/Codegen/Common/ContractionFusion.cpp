@@ -252,122 +252,6 @@ static bool isThereAnyway(Value value, Operation *reader,
          isComputedBehind(found->second->get(), reader);
 }
 
-/// The least elements of a product that is worth storing in 16 bits instead of
-/// its epilogue's f32: smaller ones stay in caches.
-constexpr int64_t minRoundedElements = int64_t(1) << 20;
-
-/// True if `reduction` reduces the last axes of `operand`, and not all of them.
-static bool reducesRows(linalg::GenericOp reduction, Value operand) {
-  SmallVector<utils::IteratorType> types = reduction.getIteratorTypesArray();
-  for (OpOperand *input : reduction.getDpsInputOperands()) {
-    if (input->get() != operand)
-      continue;
-    AffineMap map = reduction.getMatchingIndexingMap(input);
-    if (!map.isPermutation())
-      return false;
-    auto isReduced = [&](AffineExpr expr) {
-      return types[cast<AffineDimExpr>(expr).getPosition()] ==
-             utils::IteratorType::reduction;
-    };
-    ArrayRef<AffineExpr> axes = map.getResults();
-    auto leading = axes.take_until(isReduced);
-    if (leading.empty() ||
-        !llvm::all_of(axes.drop_front(leading.size()), isReduced))
-      return false;
-  }
-  return true;
-}
-
-/// True if the op's only users are reductions of rows and elementwise ops that
-/// read their results, as in the gradient of a softmax: all of them become one
-/// loop over rows, in which the op costs little.
-static bool beginsRows(linalg::GenericOp op) {
-  llvm::SmallPtrSet<Operation *, 4> sums, maps;
-  for (Operation *user : op->getUsers()) {
-    auto generic = dyn_cast<linalg::GenericOp>(user);
-    if (!generic || generic->getNumResults() != 1)
-      return false;
-    bool isSum = generic.getNumReductionLoops() > 0;
-    if (isSum && !reducesRows(generic, op->getResult(0)))
-      return false;
-    (isSum ? sums : maps).insert(user);
-  }
-  return !sums.empty() && !maps.empty() &&
-         llvm::all_of(maps, [&](Operation *map) {
-           return llvm::any_of(map->getOperands(), [&](Value operand) {
-             return sums.contains(operand.getDefiningOp());
-           });
-         });
-}
-
-static bool is16Bit(Type element) {
-  return element.isBF16() || element.isF16();
-}
-
-/// The 16-bit type to which an op rounds the element of an operand before
-/// anything else; null if there is none.
-static Type findRounding(BlockArgument element) {
-  Type rounding;
-  for (Operation *user : element.getUsers()) {
-    auto cast = dyn_cast<arith::TruncFOp>(user);
-    if (!cast || !is16Bit(cast.getType()) ||
-        (rounding && cast.getType() != rounding))
-      return Type();
-    rounding = cast.getType();
-  }
-  return rounding;
-}
-
-/// Rounds the operand in an op of its own, which can be the epilogue of the
-/// contraction that computes it.
-static void roundBefore(linalg::GenericOp op, OpOperand &read, Type rounding,
-                        PatternRewriter &b) {
-  Location loc = op.getLoc();
-  b.setInsertionPoint(op);
-  auto type = cast<RankedTensorType>(read.get().getType());
-  Value empty = tensor::EmptyOp::create(
-      b, loc, tensor::getMixedSizes(b, loc, read.get()), rounding);
-  AffineMap map = b.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> iterators(type.getRank(),
-                                             utils::IteratorType::parallel);
-  auto rounded = linalg::GenericOp::create(
-      b, loc, empty.getType(), read.get(), empty, ArrayRef<AffineMap>{map, map},
-      iterators, [&](OpBuilder &inner, Location at, ValueRange elements) {
-        Value cast = arith::TruncFOp::create(inner, at, rounding, elements[0]);
-        linalg::YieldOp::create(inner, at, cast);
-      });
-  BlockArgument element = op.getBody()->getArgument(read.getOperandNumber());
-  b.modifyOpInPlace(op, [&] {
-    read.set(rounded.getResult(0));
-    for (Operation *cast : llvm::make_early_inc_range(element.getUsers())) {
-      cast->getResult(0).replaceAllUsesWith(element);
-      cast->erase();
-    }
-    element.setType(rounding);
-  });
-}
-
-/// Keeps an op apart from the contraction before it if rows are computed from
-/// it: 16 bits are stored then, not f32.
-static LogicalResult keepRows(linalg::GenericOp op, OpOperand &read,
-                              PatternRewriter &b) {
-  BlockArgument element = op.getBody()->getArgument(read.getOperandNumber());
-  auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  if (type.hasStaticShape() && type.getNumElements() < minRoundedElements)
-    return failure();
-  // Widened values are stored in 16 bits as well.
-  Value yielded = op.getBody()->getTerminator()->getOperand(0);
-  bool isWide = yielded.getType().isF32() &&
-                !isa_and_nonnull<arith::ExtFOp>(yielded.getDefiningOp());
-  Type rounding =
-      is16Bit(element.getType()) ? element.getType() : findRounding(element);
-  if (!isWide || !rounding || !beginsRows(op))
-    return failure();
-  if (rounding != element.getType())
-    roundBefore(op, read, rounding, b);
-  return success();
-}
-
 LogicalResult FuseEpilogue::matchAndRewrite(linalg::GenericOp op,
                                             PatternRewriter &b) const {
   if (!isPlain(op))
@@ -378,9 +262,6 @@ LogicalResult FuseEpilogue::matchAndRewrite(linalg::GenericOp op,
   if (!read)
     return b.notifyMatchFailure(op, "reads no contraction of its own");
   kernel::ContractOp contraction = getContraction(read->get());
-  // Something has changed if the operand is another one.
-  if (limits.keepsRows && succeeded(keepRows(op, *read, b)))
-    return success(!getContraction(read->get()));
   // It is computed where the op is, and reads its operands there.
   for (unsigned side : {0, 1})
     if (contraction.getRounding(side) &&
@@ -568,10 +449,8 @@ static bool isRoundedByContractions(Value value) {
   });
 }
 
-FusionLimits FusionLimits::find(Operation *root, bool keepsUpdates,
-                                bool keepsRows) {
+FusionLimits FusionLimits::find(Operation *root, bool keepsUpdates) {
   FusionLimits limits;
-  limits.keepsRows = keepsRows;
   limits.states = findNextStates(root);
   if (!keepsUpdates)
     return limits;

@@ -22,8 +22,7 @@ struct FuseContractions : public impl::FuseContractionsBase<FuseContractions> {
   using FuseContractionsBase::FuseContractionsBase;
 
   void runOnOperation() override {
-    FusionLimits limits =
-        FusionLimits::find(getOperation(), keepUpdates, keepRows);
+    FusionLimits limits = FusionLimits::find(getOperation(), keepUpdates);
     mlir::RewritePatternSet patterns(&getContext());
     populateContractionFusionPatterns(patterns, limits);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -26,12 +26,7 @@ struct FusionLimits {
   /// contractions round, of which a device keeps 16-bit copies.
   llvm::DenseSet<mlir::Value> updatedApart;
 
-  /// Ops in f32 that rows are computed from read what a contraction rounds to
-  /// 16 bits, and do not become its epilogue.
-  bool keepsRows = false;
-
-  static FusionLimits find(mlir::Operation *root, bool keepsUpdates,
-                           bool keepsRows);
+  static FusionLimits find(mlir::Operation *root, bool keepsUpdates);
 };
 
 /// Adds patterns for contractions on tensors. Transposes and casts before one
