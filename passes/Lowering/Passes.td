@@ -310,7 +310,9 @@ def PlanMemory : Pass<"mp-plan-memory", "::mlir::ModuleOp"> {
   let description = [{
     Before: `main` allocates and frees buffers. After: those of known size are
     views of one arena; buffers that do not live at the same time may overlap
-    there. The module's `mp.arena` is the arena's size in bytes.
+    there. The module's `mp.arena` is the arena's size in bytes. For a device, the
+    result of a map overwrites an operand of 4 MiB or more that nobody reads
+    later.
 
     Example: test/Lowering/mp-plan-memory.mlir
   }];
@@ -549,6 +551,22 @@ def SettleMemory : Pass<"mp-settle-memory"> {
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
+def PadRows : Pass<"mp-pad-rows", "::mlir::ModuleOp"> {
+  let summary = "Begin the rows of factors at multiples of 16 bytes";
+  let description = [{
+    Before: memory that `main` allocates has rows without gaps. After: memory
+    that contractions read as a factor, and whose rows are not a multiple of 16
+    bytes, is a view of longer rows: of a multiple of 16 bytes, or of 128 if they
+    have 2,048 or more. So are the results of contractions from which maps
+    compute such memory, as the logits of which it is the gradient. Nobody reads or writes the elements after a row. Memory
+    with other users than loops, contractions and views, or that would grow by
+    more than an eighth, is left alone.
+
+    Example: test/Lowering/GPU/mp-pad-rows.mlir
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 def SetGPU : Pass<"mp-set-gpu", "::mlir::ModuleOp"> {
   let summary = "Set the GPU for which kernels are made";
   let description = [{
@@ -650,12 +668,17 @@ def SplitReductions : Pass<"mp-split-reductions", "::mlir::ModuleOp"> {
     the points into the end of the arena, the second reduces these partial
     results. The number of segments depends on sizes alone, and so does the
     order of sums. A `contract` group with few tiles and a long sum is split as
-    well, into partial products and their sum, which has the epilogue. The first
-    stage of a reduction over all rows of what a `row_wise` group near it reads
-    or writes becomes a part of that group: its iterations are blocks of rows.
+    well, into partial products and their sum, which has the epilogue. Partial
+    products of all groups take up to `max-partial-bytes`: if they need more,
+    later ones overwrite those whose sums have been computed. The first stage of
+    a reduction over all rows of what a `row_wise` group near it reads or writes
+    becomes a part of that group: its iterations are blocks of rows.
 
     Example: test/Lowering/GPU/mp-split-reductions.mlir
   }];
+  let options = [Option<"maxPartialBytes", "max-partial-bytes", "int64_t",
+                        /*default=*/"int64_t(256) << 20",
+                        "the most bytes of partial products at one time">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::memref::MemRefDialect",
@@ -735,11 +758,14 @@ def ExpandKernels : Pass<"mp-expand-kernels", "::mlir::gpu::GPUModuleOp"> {
   let description = [{
     After: functions of `math` on f32 are polynomials, and `device.draw` is
     arithmetic, so no vendor's library is needed. Functions on 16-bit types have
-    been widened before, by `math-extend-to-supported-types`.
+    been widened before, by `math-extend-to-supported-types`. Exponentials, and
+    the error function in GELU, whose results are rounded to 16 bits are
+    approximated by instructions of NVIDIA's GPUs.
 
     Example: test/Lowering/GPU/mp-expand-kernels.mlir
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::LLVM::LLVMDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::memref::MemRefDialect",
                            "::mlir::vector::VectorDialect"];

@@ -158,6 +158,8 @@ static void buildBufferization(OpPassManager &pm, bool inPlace,
   pm.addPass(createCSEPass());
   simplifyOps(pm);
   pm.addNestedPass<func::FuncOp>(createFreeEarly());
+  if (alignment)
+    pm.addPass(createPadRows());
   pm.addPass(createPlanMemory({alignment}));
 }
 

@@ -127,3 +127,28 @@ func.func @keep(%x: tensor<4x4xbf16>, %y: tensor<4x4xf32>) -> (tensor<4x4xf32>, 
   } -> tensor<4x4xf32>
   return %low, %low : tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// An element that a loop reads at a position of its own is widened there.
+// CHECK-LABEL: @elements
+// CHECK: %[[LOW:.*]] = kernel.contract {{.*}} outs(%{{.*}} : tensor<4x4xbf16>)
+// CHECK: %[[ELEMENT:.*]] = tensor.extract %[[LOW]][%{{.*}}, %{{.*}}] : tensor<4x4xbf16>
+// CHECK-NEXT: %[[WIDE:.*]] = arith.extf %[[ELEMENT]] : bf16 to f32
+// CHECK: arith.addf %{{.*}}, %[[WIDE]] : f32
+func.func @elements(%x: tensor<4x4xbf16>, %labels: tensor<4xindex>, %zero: tensor<f32>) -> tensor<f32> {
+  %0 = tensor.empty() : tensor<4x4xf32>
+  %sum = kernel.contract {indexing_maps = [#a, #b, #c]} ins(%x, %x : tensor<4x4xbf16>, tensor<4x4xbf16>) outs(%0 : tensor<4x4xf32>) {
+  ^bb0(%s: f32):
+    %1 = arith.truncf %s : f32 to bf16
+    %2 = arith.extf %1 : bf16 to f32
+    kernel.yield %2 : f32
+  } -> tensor<4x4xf32>
+  %total = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%labels : tensor<4xindex>) outs(%zero : tensor<f32>) {
+  ^bb0(%label: index, %out: f32):
+    %i = linalg.index 0 : index
+    %element = tensor.extract %sum[%i, %label] : tensor<4x4xf32>
+    %1 = arith.addf %out, %element : f32
+    linalg.yield %1 : f32
+  } -> tensor<f32>
+  return %total : tensor<f32>
+}

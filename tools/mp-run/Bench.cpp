@@ -57,6 +57,9 @@ arithmetic, bytes, and the process's peak memory.
   --schemas=FILE --external-data-root=DIR --model-check=strict --cache=WHERE
   --mlir-timing
                         as for mp-run run
+
+With --in-place, and with --sweep, a training step is measured as mp-run train
+calls it: outputs other than the loss, its parts and states are not computed.
 )";
 
 /// Measures once for each line of standard input.
@@ -151,6 +154,7 @@ int runBench(Arguments arguments, mlir::DialectRegistry &registry) {
   if (session.model.isEstimated && !other.empty())
     return flags.usageError("--dry-run runs nothing, --" + other +
                             " measures runs");
+  session.likeTraining = session.model.inPlace;
   session.model.keepTimes = trace.has_value();
   session.model.showsCompiling = !asJSON && !inTurns;
   if (trace && (inTurns || sweep || session.model.isEstimated))

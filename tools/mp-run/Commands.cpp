@@ -9,6 +9,7 @@
 
 #include "Message.h"
 
+#include "mp-opt/API/Train/TrainingStep.h"
 #include "mp-opt/Support/AtomicFile.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -157,16 +158,25 @@ static llvm::Error takeLabels(StringRef name, Model &model,
   return llvm::Error::success();
 }
 
+Expected<std::unique_ptr<Model>>
+SessionFlags::read(const DialectRegistry &registry, StringRef precision,
+                   const llvm::StringMap<int64_t> &dims, MessageFn say) const {
+  auto loaded = model.read(files[0], registry, precision, dims, std::move(say));
+  if (loaded && likeTraining)
+    if (llvm::Error failed = computeLikeTraining(**loaded, dims))
+      return std::move(failed);
+  return loaded;
+}
+
 Expected<Session> SessionFlags::open(const DialectRegistry &registry,
                                      DataSet &to) const {
-  auto loaded =
-      model.read(files[0], registry, model.getPrecision(), sayOfModel);
+  auto loaded = read(registry, model.getPrecision(), model.sizes, sayOfModel);
   if (!loaded)
     return loaded.takeError();
-  auto read = data.read(files.size() > 1 ? StringRef(files[1]) : "");
-  if (!read)
-    return read.takeError();
-  to = std::move(*read);
+  auto given = data.read(files.size() > 1 ? StringRef(files[1]) : "");
+  if (!given)
+    return given.takeError();
+  to = std::move(*given);
   CompileOptions options = model.getOptions();
   if (!labels.empty())
     if (llvm::Error failed = takeLabels(labels, **loaded, options, to))
@@ -177,19 +187,18 @@ Expected<Session> SessionFlags::open(const DialectRegistry &registry,
 }
 
 Expected<DevicePlan> SessionFlags::plan(const DialectRegistry &registry) const {
-  auto loaded =
-      model.read(files[0], registry, model.getPrecision(), sayOfModel);
+  auto loaded = read(registry, model.getPrecision(), model.sizes, sayOfModel);
   if (!loaded)
     return loaded.takeError();
   CompileOptions options = model.getOptions();
-  auto read = data.read(files.size() > 1 ? llvm::StringRef(files[1]) : "");
-  if (!read)
-    return read.takeError();
-  if (!read->inputs.empty() || data.seed) {
+  auto given = data.read(files.size() > 1 ? llvm::StringRef(files[1]) : "");
+  if (!given)
+    return given.takeError();
+  if (!given->inputs.empty() || data.seed) {
     auto inputs = (*loaded)->getInputs(options.dims);
     if (!inputs)
       return inputs.takeError();
-    auto bound = bindInputs(*inputs, *read, {data.seed, sayOfModel});
+    auto bound = bindInputs(*inputs, *given, {data.seed, sayOfModel});
     if (!bound)
       return bound.takeError();
     addSizes(*inputs, *bound, options);

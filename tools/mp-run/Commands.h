@@ -70,11 +70,17 @@ struct SessionFlags {
   std::string labels;
   /// Keeps the reductions of a step of several ranks on devices.
   bool keepReductions = false;
+  /// Computes only the outputs of a training step that training reads.
+  bool likeTraining = false;
 
   void addTo(Flags &flags);
   /// Returns an exit code if the run is over.
   std::optional<int> parse(Flags &flags, Arguments arguments,
                            mlir::DialectRegistry &registry);
+  /// Reads the model, with or without the outputs that training does not read.
+  llvm::Expected<std::unique_ptr<Model>>
+  read(const mlir::DialectRegistry &registry, llvm::StringRef precision,
+       const llvm::StringMap<int64_t> &dims, MessageFn say) const;
   /// Reads the model and its inputs, and compiles it for these.
   llvm::Expected<Session> open(const mlir::DialectRegistry &registry,
                                DataSet &read) const;

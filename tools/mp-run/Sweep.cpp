@@ -65,7 +65,7 @@ int runSweep(const Flags &flags, SessionFlags &session, StringRef sweep,
     return flags.usageError("--sweep and --dim both give '" + options.dim +
                             "'");
   // The step is compiled and called as in training.
-  model.inPlace = calls.keepStates = true;
+  model.inPlace = calls.keepStates = session.likeTraining = true;
   MessageFn say = sayOnce();
   options.calls = calls;
   options.compile = model.getOptions();
@@ -73,7 +73,7 @@ int runSweep(const Flags &flags, SessionFlags &session, StringRef sweep,
     options.estimated = findDeviceModel(*model.deviceModel);
   options.binding = {session.data.seed, say};
   options.read = [&](StringRef precision, const StringMap<int64_t> &dims) {
-    return model.read(session.files[0], registry, precision, dims, say);
+    return session.read(registry, precision, dims, say);
   };
   StringMap<int64_t> dims = model.sizes;
   dims[options.dim] = options.sizes.front();

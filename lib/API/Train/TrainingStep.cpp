@@ -89,6 +89,21 @@ void dropUnreadOutputs(Model &model, const TrainingStep &step) {
       op.erase();
 }
 
+Error computeLikeTraining(Model &model, const StringMap<int64_t> &dims) {
+  if (!is_contained(model.getOutputNames(), lossName))
+    return Error::success();
+  Expected<TrainingStep> step = TrainingStep::find(model, dims);
+  if (!step)
+    return step.takeError();
+  YieldOp yield = getYield(getMainGraph(model.getModule()).getBody());
+  bool hasOptimizer = any_of(yield->getOperands(), [](mlir::Value value) {
+    return isOfOptimizer(value.getDefiningOp());
+  });
+  if (hasOptimizer || !step->getStates().empty())
+    dropUnreadOutputs(model, *step);
+  return Error::success();
+}
+
 std::vector<ModelValue> TrainingStep::getStates() const {
   std::vector<ModelValue> states;
   for (auto [input, isOne] : llvm::zip(inputs, isState))

@@ -14,11 +14,14 @@
 
 #include "mp-opt/Codegen/Common/MemoryPlan.h"
 
+#include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/MP/AttributeNames.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 #include <limits>
@@ -35,6 +38,36 @@ struct Buffer {
   /// Positions in the block.
   int64_t begin, end;
   int64_t bytes, offset = 0;
+  /// Positions of the first and the last op that touches it.
+  int64_t first = 0, last = 0;
+  /// The index of the buffer whose slice it overwrites; -1: none.
+  int64_t source = -1;
+};
+
+/// The least bytes of a slice that is overwritten: doing so may need another
+/// launch.
+constexpr int64_t minOverwritten = int64_t(4) << 20;
+
+/// Finds buffers of a device that overwrite others: a map computes an element
+/// from that of a buffer that nobody reads later. Buffers that maps write are
+/// left alone, since maps are fused and may not need them.
+class OverwrittenBuffers {
+public:
+  OverwrittenBuffers(Block &block, std::vector<Buffer> &buffers);
+
+  void find();
+
+private:
+  bool findUses(Buffer &buffer);
+  /// The index of the buffer that `memory` views; -1 for others.
+  int64_t getBuffer(Value memory) const;
+  void visit(linalg::GenericOp map);
+  bool isWrittenByMap(const Buffer &buffer) const;
+
+  Block &block;
+  std::vector<Buffer> &buffers;
+  llvm::DenseMap<Operation *, int64_t> positions, numbers;
+  std::vector<Operation *> ops;
 };
 
 } // namespace
@@ -84,6 +117,120 @@ static void separateNumbers(std::vector<Buffer> &buffers, int64_t alignment) {
     }
 }
 
+//===----------------------------------------------------------------------===//
+// Results that overwrite operands
+//===----------------------------------------------------------------------===//
+
+OverwrittenBuffers::OverwrittenBuffers(Block &block,
+                                       std::vector<Buffer> &buffers)
+    : block(block), buffers(buffers) {
+  for (Operation &op : block) {
+    positions[&op] = int64_t(ops.size());
+    ops.push_back(&op);
+  }
+  for (auto [number, buffer] : llvm::enumerate(buffers))
+    if (buffer.bytes >= minOverwritten && findUses(buffer))
+      numbers[buffer.alloc] = int64_t(number);
+}
+
+/// False if memory gets to ops that may use it after their position, as
+/// reductions over ranks do.
+bool OverwrittenBuffers::findUses(Buffer &buffer) {
+  buffer.first = std::numeric_limits<int64_t>::max();
+  SmallVector<Value> worklist{buffer.alloc};
+  while (!worklist.empty())
+    for (Operation *user : worklist.pop_back_val().getUsers()) {
+      if (user == buffer.dealloc)
+        continue;
+      if (isa<ViewLikeOpInterface>(user) && user->getNumResults() == 1) {
+        worklist.push_back(user->getResult(0));
+        continue;
+      }
+      Operation *ancestor = block.findAncestorOpInBlock(*user);
+      if (!ancestor ||
+          !isa<linalg::LinalgOp, kernel::ContractOp, memref::LoadOp,
+               memref::StoreOp, memref::CopyOp>(user))
+        return false;
+      buffer.first = std::min(buffer.first, positions[ancestor]);
+      buffer.last = std::max(buffer.last, positions[ancestor]);
+    }
+  return true;
+}
+
+int64_t OverwrittenBuffers::getBuffer(Value memory) const {
+  auto found = numbers.find(getRoot(memory).getDefiningOp());
+  return found == numbers.end() ? -1 : found->second;
+}
+
+bool OverwrittenBuffers::isWrittenByMap(const Buffer &buffer) const {
+  auto map = dyn_cast<linalg::GenericOp>(ops[buffer.first]);
+  return map && map.getNumReductionLoops() == 0;
+}
+
+/// True if the view begins at a known place of its memory, with known strides.
+static bool isKnownView(Value memory) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  auto type = cast<MemRefType>(memory.getType());
+  return type.hasStaticShape() &&
+         succeeded(type.getStridesAndOffset(strides, offset)) &&
+         !ShapedType::isDynamic(offset) &&
+         llvm::none_of(strides, ShapedType::isDynamic);
+}
+
+/// Links the buffer that a map fills to one that it reads for the last time, at
+/// the same places.
+void OverwrittenBuffers::visit(linalg::GenericOp map) {
+  if (map.getNumReductionLoops() > 0 || map.getNumDpsInits() != 1 ||
+      map.walk([&](Operation *inner) {
+           return inner == map || isMemoryEffectFree(inner)
+                      ? WalkResult::advance()
+                      : WalkResult::interrupt();
+         })
+          .wasInterrupted())
+    return;
+  OpOperand *init = map.getDpsInitOperand(0);
+  int64_t number = getBuffer(init->get()), position = positions[map];
+  AffineMap stored = map.getMatchingIndexingMap(init);
+  if (number < 0 || buffers[number].first != position ||
+      !stored.isPermutation() || !isKnownView(init->get()))
+    return;
+  for (OpOperand *read : map.getDpsInputOperands()) {
+    int64_t source = getBuffer(read->get());
+    if (source < 0 || source == number || buffers[source].last != position ||
+        buffers[source].bytes != buffers[number].bytes ||
+        isWrittenByMap(buffers[source]) ||
+        read->get().getType() != init->get().getType() ||
+        map.getMatchingIndexingMap(read) != stored ||
+        llvm::count_if(
+            map.getDpsInputOperands(),
+            [&](OpOperand *other) {
+              return getBuffer(other->get()) == source;
+            }) > 1)
+      continue;
+    buffers[number].source = source;
+    return;
+  }
+}
+
+void OverwrittenBuffers::find() {
+  for (auto map : block.getOps<linalg::GenericOp>())
+    visit(map);
+  // Sources come before; the first of a chain lives as long as all.
+  for (Buffer &buffer : buffers) {
+    if (buffer.source < 0)
+      continue;
+    while (buffers[buffer.source].source >= 0)
+      buffer.source = buffers[buffer.source].source;
+    Buffer &source = buffers[buffer.source];
+    source.end = std::max(source.end, buffer.end);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Offsets
+//===----------------------------------------------------------------------===//
+
 /// The lowest offset that no buffer with an overlapping lifetime has.
 static int64_t findOffset(const Buffer &buffer, ArrayRef<Buffer *> placed) {
   // `placed` is sorted by offsets.
@@ -101,7 +248,8 @@ static int64_t findOffset(const Buffer &buffer, ArrayRef<Buffer *> placed) {
 static int64_t assignOffsets(std::vector<Buffer> &buffers) {
   std::vector<Buffer *> order, placed;
   for (Buffer &buffer : buffers)
-    order.push_back(&buffer);
+    if (buffer.source < 0)
+      order.push_back(&buffer);
   llvm::stable_sort(order, [](const Buffer *x, const Buffer *y) {
     return x->bytes > y->bytes;
   });
@@ -115,6 +263,9 @@ static int64_t assignOffsets(std::vector<Buffer> &buffers) {
         });
     placed.insert(position, buffer);
   }
+  for (Buffer &buffer : buffers)
+    if (buffer.source >= 0)
+      buffer.offset = buffers[buffer.source].offset;
   return total;
 }
 
@@ -133,8 +284,10 @@ void planMemory(ModuleOp module, int64_t alignment, bool forDevice) {
     return;
   Block &block = main.getBody().front();
   std::vector<Buffer> buffers = findBuffers(block, alignment);
-  if (forDevice)
+  if (forDevice) {
     separateNumbers(buffers, alignment);
+    OverwrittenBuffers(block, buffers).find();
+  }
   int64_t total = assignOffsets(buffers);
   OpBuilder b(&block, block.begin());
   module->setAttr(mark::arena, b.getI64IntegerAttr(total));

@@ -72,6 +72,12 @@ static LogicalResult findReaders(Value value, SmallVectorImpl<OpOperand *> &out,
         worklist.push_back(user->getResult(0));
         continue;
       }
+      // An element that a loop reads at positions of its own, such as the logit
+      // of a label.
+      if (isa<tensor::ExtractOp>(user)) {
+        out.push_back(&use);
+        continue;
+      }
       auto reader = dyn_cast<DestinationStyleOpInterface>(user);
       if (!isa<linalg::GenericOp, kernel::ContractOp>(user) ||
           !reader.isDpsInput(&use))
@@ -86,16 +92,19 @@ static LogicalResult findReaders(Value value, SmallVectorImpl<OpOperand *> &out,
   return success();
 }
 
-/// The element of `use` in the body of its owner; null for factors, which
-/// contractions widen.
-static BlockArgument findElement(OpOperand &use) {
+/// The element of `use`: in the body of its owner, or the result of an
+/// extraction; null for factors, which contractions widen.
+static Value findElement(OpOperand &use) {
+  if (auto extraction = dyn_cast<tensor::ExtractOp>(use.getOwner()))
+    return extraction.getResult();
   if (auto generic = dyn_cast<linalg::GenericOp>(use.getOwner()))
     return generic.getBody()->getArgument(use.getOperandNumber());
   auto contraction = cast<kernel::ContractOp>(use.getOwner());
   // The epilogue has one argument, the sum, for both factors.
   unsigned number = use.getOperandNumber();
-  return number < 2 ? BlockArgument()
-                    : contraction.getEpilogue().getArgument(number - 1);
+  if (number < 2)
+    return nullptr;
+  return contraction.getEpilogue().getArgument(number - 1);
 }
 
 static Type narrow(Type type, Type element) {
@@ -120,15 +129,14 @@ static void storeNarrow(OpBuilder &b, Operation *op, arith::ExtFOp widening) {
 }
 
 static void widenElement(OpBuilder &b, OpOperand &use, Type element) {
-  BlockArgument argument = findElement(use);
-  if (!argument)
+  Value read = findElement(use);
+  if (!read)
     return;
-  Type wide = argument.getType();
-  argument.setType(element);
-  b.setInsertionPointToStart(argument.getOwner());
-  auto widened =
-      arith::ExtFOp::create(b, use.getOwner()->getLoc(), wide, argument);
-  argument.replaceAllUsesExcept(widened, widened);
+  Type wide = read.getType();
+  read.setType(element);
+  b.setInsertionPointAfterValue(read);
+  auto widened = arith::ExtFOp::create(b, use.getOwner()->getLoc(), wide, read);
+  read.replaceAllUsesExcept(widened, widened);
 }
 
 /// Removes an op that only copies.

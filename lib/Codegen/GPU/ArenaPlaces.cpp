@@ -24,24 +24,33 @@ memref::AllocOp findArena(func::FuncOp main) {
   return nullptr;
 }
 
-Value makePlace(func::FuncOp main, MemRefType type) {
+ArenaRange growArena(func::FuncOp main, int64_t bytes) {
   OpBuilder b(main.getContext());
-  Location loc = main.getLoc();
   auto module = main->getParentOfType<ModuleOp>();
   auto known = module->getAttrOfType<IntegerAttr>(mark::arena);
   int64_t offset = llvm::alignTo(known ? known.getInt() : 0, placeBytes);
-  int64_t total = offset + llvm::alignTo(countBytes(type), placeBytes);
+  int64_t total = offset + llvm::alignTo(bytes, placeBytes);
   module->setAttr(mark::arena, b.getI64IntegerAttr(total));
-  auto arenaType = MemRefType::get(total, b.getI8Type());
+  auto type = MemRefType::get(total, b.getI8Type());
   memref::AllocOp arena = findArena(main);
   if (!arena) {
     b.setInsertionPointToStart(&main.getBody().front());
-    arena = memref::AllocOp::create(b, loc, arenaType);
+    arena = memref::AllocOp::create(b, main.getLoc(), type);
   }
-  arena.getResult().setType(arenaType);
+  arena.getResult().setType(type);
+  return {arena, offset};
+}
+
+Value ArenaRange::view(MemRefType type, int64_t begin) {
+  OpBuilder b(arena->getContext());
   b.setInsertionPointAfter(arena);
-  Value start = arith::ConstantIndexOp::create(b, loc, offset);
+  Location loc = arena->getParentOfType<func::FuncOp>().getLoc();
+  Value start = arith::ConstantIndexOp::create(b, loc, offset + begin);
   return memref::ViewOp::create(b, loc, type, arena, start, ValueRange());
+}
+
+Value makePlace(func::FuncOp main, MemRefType type) {
+  return growArena(main, countBytes(type)).view(type);
 }
 
 void makeFill(OpBuilder &b, Location loc, Value place, Value value) {

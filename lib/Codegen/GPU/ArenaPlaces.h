@@ -20,6 +20,19 @@ constexpr int64_t placeBytes = 256;
 /// none.
 mlir::memref::AllocOp findArena(mlir::func::FuncOp main);
 
+/// Bytes of the arena from `offset` on, a multiple of `placeBytes`.
+struct ArenaRange {
+  mlir::memref::AllocOp arena;
+  int64_t offset = 0;
+
+  /// Views the range from its byte `begin` on, before all groups.
+  mlir::Value view(mlir::MemRefType type, int64_t begin = 0);
+};
+
+/// Makes the arena of `main` longer by at least `bytes`, which are the result.
+/// The arena is made if there is none.
+ArenaRange growArena(mlir::func::FuncOp main, int64_t bytes);
+
 /// Makes a place for `type` at the end of the arena, which is shared with
 /// nothing.
 mlir::Value makePlace(mlir::func::FuncOp main, mlir::MemRefType type);

@@ -10,11 +10,13 @@
 
 #include "mp-opt/Codegen/Common/Exponential.h"
 #include "mp-opt/Codegen/GPU/Emit/MathFunctions.h"
+#include "mp-opt/Codegen/Target/KnownTargets.h"
 #include "mp-opt/Dialect/Device/DeviceOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -114,7 +116,19 @@ LogicalResult ExpandKernels::checkMath() {
   return success(isFine);
 }
 
+/// Uses approximate instructions where their error is not seen. They replace
+/// whole expressions, before any function in these is expanded.
+static LogicalResult approximateRounded(gpu::GPUModuleOp kernels) {
+  if (GPUTarget::get(kernels).multiplier != kernel::Multiplier::MMA)
+    return success();
+  RewritePatternSet patterns(kernels.getContext());
+  populateRoundedFunctionPatterns(patterns);
+  return applyPatternsGreedily(kernels, std::move(patterns));
+}
+
 void ExpandKernels::runOnOperation() {
+  if (failed(approximateRounded(getOperation())))
+    return signalPassFailure();
   RewritePatternSet patterns(&getContext());
   patterns.add<ExpandDraw>(&getContext());
   populateMathFunctionPatterns(patterns);

@@ -22,7 +22,9 @@ namespace {
 struct SplitReductions : public impl::SplitReductionsBase<SplitReductions> {
   using SplitReductionsBase::SplitReductionsBase;
 
-  void runOnOperation() override { splitReductions(getOperation()); }
+  void runOnOperation() override {
+    splitReductions(getOperation(), maxPartialBytes);
+  }
 };
 } // namespace
 } // namespace mp

@@ -45,4 +45,39 @@ gpu.module @kernels {
     memref.store %1, %a[%j] : memref<2xi64>
     gpu.return
   }
+  // Results that are rounded to 16 bits are approximated; a stored f32, or one
+  // that is divided by, is not.
+  // CHECK-LABEL: gpu.func @rounded
+  gpu.func @rounded(%a: memref<4xf32>, %b: memref<4xbf16>) kernel {
+    %i = arith.constant 0 : index
+    %one = arith.constant 1.0 : f32
+    %x = memref.load %a[%i] : memref<4xf32>
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz"
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz"
+    // CHECK: arith.truncf
+    %erf = math.erf %x : f32
+    %more = arith.addf %erf, %one : f32
+    %exp = math.exp %x : f32
+    %both = arith.mulf %more, %exp : f32
+    %low = arith.truncf %both : f32 to bf16
+    memref.store %low, %b[%i] : memref<4xbf16>
+    gpu.return
+  }
+  // CHECK-LABEL: gpu.func @stored
+  gpu.func @stored(%a: memref<4xf32>, %b: memref<4xbf16>) kernel {
+    %i = arith.constant 0 : index
+    %one = arith.constant 1.0 : f32
+    %x = memref.load %a[%i] : memref<4xf32>
+    // CHECK-NOT: call_intrinsic
+    // CHECK: gpu.return
+    %erf = math.erf %x : f32
+    %more = arith.addf %erf, %one : f32
+    %exp = math.exp %x : f32
+    %ratio = arith.divf %one, %exp : f32
+    %low = arith.truncf %ratio : f32 to bf16
+    memref.store %low, %b[%i] : memref<4xbf16>
+    memref.store %more, %a[%i] : memref<4xf32>
+    gpu.return
+  }
 }

@@ -2,10 +2,12 @@
 """Models on devices: they give what the processor gives."""
 
 import json
+import math
 import os
 import re
 
 import numpy as np
+import onnx
 import pytest
 
 import runs
@@ -239,6 +241,65 @@ def test_tf32(tmp_path, name):
     assert found != exact
 
 
+def test_large_heads(tmp_path):
+    """Logits of an odd number of classes: in rows that are longer, and the loss
+    writes its gradient over them."""
+    generator = np.random.default_rng(5)
+    classes, width, batch = 65539, 16, 32
+    arrays = {"w": (classes, width), "v": (8, width)}
+    graph = onnx.helper.make_graph(
+        [
+            onnx.helper.make_node("MatMul", ["x", "v"], ["h"]),
+            onnx.helper.make_node("Gemm", ["h", "w"], ["logits"], transB=1),
+        ],
+        "net",
+        [onnx.helper.make_tensor_value_info("x", 1, ["batch", 8])],
+        [onnx.helper.make_tensor_value_info("logits", 1, ["batch", classes])],
+        [
+            onnx.numpy_helper.from_array(
+                generator.standard_normal(shape, np.float32), name
+            )
+            for name, shape in arrays.items()
+        ],
+    )
+    opsets = [onnx.helper.make_opsetid("", 21)]
+    model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    onnx.save(model, tmp_path / "net.onnx")
+    step, data = tmp_path / "step.onnx", tmp_path / "data.npz"
+    run_mp_opt(
+        tmp_path / "net.onnx", "--train", "--loss=softmax-cross-entropy",
+        "--optimizer=sgd", "--lr=0.5", "--mixed-bf16", "--summary=none",
+        "-o", step,
+    )
+    np.savez(
+        data, x=generator.standard_normal((2 * batch, 8), np.float32),
+        labels=generator.integers(0, classes, 2 * batch),
+    )
+    ends = []
+    for device in "--device=cpu", DEVICE:
+        end, log = tmp_path / "end.safetensors", tmp_path / "log.jsonl"
+        log.unlink(missing_ok=True)
+        mp_run(
+            "train", step, f"--data={data}", f"--batch={batch}", "--steps=3",
+            device, "--quiet", f"--log={log}", "-o", end,
+        )
+        ends.append((load_safetensors(end), [r["loss"] for r in read_log(log)]))
+    (expected, losses), (found, own) = ends
+    np.testing.assert_allclose(own, losses, rtol=1e-4)
+    for name in arrays:
+        np.testing.assert_allclose(found[name], expected[name], atol=1e-3)
+    figures = json.loads(
+        mp_run(
+            "bench", step, "--device=cuda:h200", "--dry-run", "--json",
+            "--in-place", f"--dim=batch={batch}",
+        ).stdout
+    )
+    # The logits, over which their gradient is written, the 16-bit copy of w, and
+    # its gradient; 1 % for padding and small values.
+    most = (batch + 2 * width) * 2 * classes
+    assert figures["arena_bytes"] < 1.01 * most
+
+
 def test_tf32_has_code_of_its_own(tmp_path):
     """Kept code is that which was asked for."""
     text = "net (float[64,64] x, float[64,64] w) => (float[64,64] y) { y = MatMul(x, w) }"
@@ -359,6 +420,38 @@ def test_functions_of_two(tmp_path, op, function, units):
     np.testing.assert_allclose(
         found, expected, rtol=units * 2.0**-24, atol=1e-37 if units else 0
     )
+
+
+# ONNX's number of the type, the bits of the fraction, and the exponent of the
+# smallest normal number.
+HALVES = {"bfloat16": (16, 7, -126), "float16": (10, 10, -14)}
+
+
+@pytest.mark.parametrize("element", HALVES)
+def test_gelu_of_16_bits(tmp_path, element):
+    """Every number: the device's instructions for it are as good as exact
+    functions, before the result is rounded."""
+    bits = np.arange(2**16, dtype=np.uint16)
+    if element == "float16":
+        x = bits.view(np.float16).astype(np.float32)
+    else:
+        x = (bits.astype(np.uint32) << 16).view(np.float32)
+    x = x[np.isfinite(x)]
+    number, fraction, least = HALVES[element]
+    net = f"""
+    net (float[{x.size}] x) => (float[{x.size}] y)
+    {{ low = Cast<to = {number}>(x)
+       gelu = Gelu(low)  y = Cast<to = 1>(gelu) }}
+    """
+    found = runs.compute(write_model(tmp_path, net), {"x": x}, DEVICE)["y"]
+    wide = x.astype(np.float64)
+    erfc = np.vectorize(math.erfc)
+    expected = 0.5 * wide * erfc(-wide / np.sqrt(2))
+    _, exponents = np.frexp(expected)
+    unit = 2.0 ** (np.maximum(exponents - 1, least) - fraction)
+    error = np.abs(found - expected)
+    # Results below the smallest normal number of f32 may be zero.
+    assert (error <= 0.5005 * unit + 2.0**-126).all()
 
 
 def test_indices_have_64_bits(tmp_path):

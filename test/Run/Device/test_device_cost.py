@@ -224,6 +224,21 @@ def test_steps(name, more, casts, updates):
         assert states <= update["written_bytes"] < most
 
 
+def test_outputs_that_training_does_not_read(tmp_path):
+    """With --in-place a step is called as in training: its logits are not
+    written. Other models have all of their outputs, with any name."""
+    step = make_step("mlp784", "adamw")
+    all_outputs = estimate(step, "--dim=batch=8")
+    trained = estimate(step, "--dim=batch=8", "--in-place")
+    states = trained["state_bytes"]
+    assert all_outputs["output_bytes"] == states + 4 + 8 * 10 * 4
+    assert trained["output_bytes"] == 4
+    net = "net (float[8] x) => (float[8] loss, float[8] y)"
+    net += " { loss = Neg(x)  y = Abs(x) }"
+    other = estimate(write_model(tmp_path, net), "--in-place")
+    assert other["output_bytes"] == 2 * 8 * 4
+
+
 def test_a_transformer_step(tmp_path):
     """6 layers of width 512, with biases, a mask and heads of 64. More launches
     than these are a step back."""

@@ -243,6 +243,40 @@ def test_products(tmp_path, element):
     net.check(tmp_path)
 
 
+# The columns of a factor whose rows are not multiples of 16 bytes.
+@pytest.mark.parametrize("columns", [66, 77, 129, 1031])
+@pytest.mark.parametrize("element", ["float", "float16"])
+@pytest.mark.parametrize("staged", [False, True])
+def test_padded_rows(tmp_path, element, columns, staged):
+    """A product whose result others read, along its rows and across them, stored
+    from registers or, with an operand to add, from shared memory. What is after
+    a row (NaN in the emulator) is in no result."""
+    generator = np.random.default_rng(4)
+    dtype = {"float": np.float32, "float16": np.float16}[element]
+    shapes = {
+        "x": (40, 24), "w": (24, columns), "v": (columns, 16),
+        "r": (40, columns),
+    }
+    net, values = Net(), {}
+    for key, shape in shapes.items():
+        value = generator.integers(-1, 2, shape).astype(dtype)
+        values[key] = value.astype(np.float64)
+        net.take(key, value)
+    net.nodes += [
+        "xw = MatMul(x, w)", "h = Add(xw, r)" if staged else "h = Neg(xw)",
+        "y = MatMul(h, v)",
+        'z = Einsum<equation = "mi,mj->ij">(h, h)',
+        'row = Einsum<equation = "mi,k->i">(h, ones)',
+    ]
+    net.take("ones", np.ones(16, dtype))
+    h = values["x"] @ values["w"]
+    h = h + values["r"] if staged else -h
+    net.give("y", element, (40, 16), (h @ values["v"]).astype(dtype))
+    net.give("z", element, (columns, columns), (h.T @ h).astype(dtype))
+    net.give("row", element, (columns,), (16 * h.sum(0)).astype(dtype))
+    net.check(tmp_path)
+
+
 RECURRENT = {"LSTM": 4, "GRU": 3, "RNN": 1}
 
 

@@ -36,6 +36,11 @@ struct TrainingStep {
 /// parts, and states.
 void dropUnreadOutputs(Model &model, const TrainingStep &step);
 
+/// Does the same if the model is a training step: if it has a loss and a state.
+/// Leaves other models as they are. Fails if an input has an unknown type.
+llvm::Error computeLikeTraining(Model &model,
+                                const llvm::StringMap<int64_t> &dims);
+
 } // namespace mp
 
 #endif // MPOPT_API_TRAIN_TRAININGSTEP_H

@@ -15,7 +15,8 @@ namespace mp {
 /// Makes buffers of known size that `main` allocates and frees views of one
 /// arena, at multiples of `alignment` bytes. Buffers that do not live at the
 /// same time share their slices. On a device, buffers of at most `alignment`
-/// bytes do not, since kernels would wait for each other. The module's
+/// bytes do not, since kernels would wait for each other, and the result of a
+/// map may overwrite an operand that nobody reads later. The module's
 /// `mp.arena` is the arena's size in bytes.
 void planMemory(mlir::ModuleOp module, int64_t alignment, bool forDevice);
 

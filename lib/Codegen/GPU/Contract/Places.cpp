@@ -45,7 +45,7 @@ Type OperandPlaces::getElement() const {
 
 Place OperandPlaces::at(TileBuilder &e, GroupKind kind, Value flat,
                         int64_t step) const {
-  Place place{e.index(0), SmallVector<Value>(bounds.size()), Value()};
+  Place place{e.index(0), SmallVector<Value>(bounds.size()), Value(), Value()};
   if (problem.sizes[kind] % step != 0)
     place.exists = e.isWithin(flat, problem.sizes[kind]);
   for (const View &view : problem.getViews(kind, number)) {
@@ -70,7 +70,10 @@ Place OperandPlaces::atBatch(TileBuilder &e, Value batch) const {
 }
 
 Place OperandPlaces::add(TileBuilder &e, const Place &a, const Place &b) const {
-  Place sum{e.add(a.offset, b.offset), {}, e.both(a.exists, b.exists)};
+  Place sum{e.add(a.offset, b.offset),
+            {},
+            e.both(a.exists, b.exists),
+            a.left ? a.left : b.left};
   for (auto [i, j] : llvm::zip_equal(a.coordinates, b.coordinates))
     sum.coordinates.push_back(i && j ? e.add(i, j) : i ? i : j);
   return sum;

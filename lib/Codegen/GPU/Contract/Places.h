@@ -21,6 +21,8 @@ struct Place {
   llvm::SmallVector<mlir::Value> coordinates;
   /// True if the index is less than the group's size; null if that is known.
   mlir::Value exists;
+  /// The number of the group's indices from this one on; null if nobody asks.
+  mlir::Value left;
 };
 
 /// The batch of the block's tile, and the tile's first row and column.

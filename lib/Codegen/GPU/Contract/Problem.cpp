@@ -173,13 +173,9 @@ int64_t Problem::getLastStep(GroupKind kind, unsigned operand) const {
   return groups[kind].empty() ? 0 : groups[kind].back().steps[operand];
 }
 
-int64_t Problem::getWidth(GroupKind kind, unsigned operand) const {
-  SmallVector<View> views = getViews(kind, operand);
-  if (views.empty() || views.back().inner != 1 || views.back().step != 1 ||
-      llvm::any_of(views.back().factors,
-                   [](int64_t factor) { return factor != 0; }))
-    return 1;
-  int64_t length = views.back().size ? views.back().size : sizes[kind];
+/// The width if the contiguous neighbours have this length.
+int64_t Problem::getWidth(GroupKind kind, unsigned operand,
+                          int64_t length) const {
   int64_t bits = types[operand].getElementTypeBitWidth();
   // The largest power of two that divides all of these.
   uint64_t all = uint64_t(length) | uint64_t(origins[operand]) |
@@ -189,6 +185,29 @@ int64_t Problem::getWidth(GroupKind kind, unsigned operand) const {
       if (other != kind || view.inner != 1)
         all |= uint64_t(view.step);
   return int64_t(all & -all);
+}
+
+/// True for contiguous neighbours that are all in bounds or all out of bounds.
+static bool isLine(ArrayRef<View> views) {
+  return !views.empty() && views.back().inner == 1 && views.back().step == 1 &&
+         llvm::all_of(views.back().factors,
+                      [](int64_t factor) { return factor == 0; });
+}
+
+int64_t Problem::getWidth(GroupKind kind, unsigned operand) const {
+  SmallVector<View> views = getViews(kind, operand);
+  if (!isLine(views))
+    return 1;
+  int64_t length = views.back().size ? views.back().size : sizes[kind];
+  return getWidth(kind, operand, length);
+}
+
+int64_t Problem::getRaggedWidth(GroupKind kind, unsigned operand) const {
+  SmallVector<View> views = getViews(kind, operand);
+  // The neighbours are those of the flat index.
+  if (!isLine(views) || views.size() > 1 || views.back().size)
+    return getWidth(kind, operand);
+  return getWidth(kind, operand, /*length=*/0);
 }
 
 } // namespace mp::kernel::tiling

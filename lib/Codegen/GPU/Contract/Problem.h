@@ -71,6 +71,9 @@ struct Problem {
   /// that are at most 16 bytes of aligned and contiguous memory in bounds, or
   /// are all out of bounds. It is a power of two; 1 if nothing is known.
   int64_t getWidth(GroupKind kind, unsigned operand) const;
+  /// As `getWidth`, but the last of the group's neighbours may be fewer than
+  /// the result: lines begin at multiples of it and may have any length.
+  int64_t getRaggedWidth(GroupKind kind, unsigned operand) const;
   /// The distance of neighbours along a group; 0 if all are at one place.
   int64_t getLastStep(GroupKind kind, unsigned operand) const;
 
@@ -79,6 +82,7 @@ private:
   void addGroups();
   void orderSum(llvm::SmallVectorImpl<unsigned> &dims) const;
   Axis getAxis(unsigned dim) const;
+  int64_t getWidth(GroupKind kind, unsigned operand, int64_t length) const;
 
   llvm::SmallVector<int64_t> dimSizes;
   /// Indexed by operand and dimension, and by bound and dimension.

@@ -33,8 +33,10 @@ TileCopy::TileCopy(TileBuilder &e, const Problem &problem, const TilePlan &plan,
   int64_t length = copy.kind == M ? plan.tile.getM() : plan.tile.getN();
   Place batch = places.atBatch(e, block.batch);
   auto addFixed = [&](Value index) {
-    fixed.push_back(places.add(
-        e, batch, places.at(e, copy.kind, e.add(begin, index), length)));
+    Value at = e.add(begin, index);
+    Place place = copy.alongK ? places.at(e, copy.kind, at, length)
+                              : getInLine(e, copy.kind, at, length);
+    fixed.push_back(places.add(e, batch, place));
   };
   if (copy.alongK) {
     for (int64_t line = 0; line <= getLine(count - 1); ++line)
@@ -58,6 +60,14 @@ TileCopy::TileCopy(TileBuilder &e, const Problem &problem, const TilePlan &plan,
   }
 }
 
+Place TileCopy::getInLine(TileBuilder &e, GroupKind kind, Value index,
+                          int64_t step) const {
+  Place place = places.at(e, kind, index, step);
+  if (copy.isRagged)
+    place.left = e.sub(e.index(problem.sizes[kind]), index);
+  return place;
+}
+
 Value TileCopy::getLineIndex(TileBuilder &e, int64_t line) const {
   if (!isEven())
     return e.index(line);
@@ -76,7 +86,9 @@ SmallVector<TileCopy::Access> TileCopy::getAccesses(TileBuilder &e,
   // Places along K, of each line, or of each position and access.
   SmallVector<Place> along;
   auto add = [&](Value index) {
-    along.push_back(places.at(e, K, e.add(k, index), tileK));
+    Value at = e.add(k, index);
+    along.push_back(copy.alongK ? getInLine(e, K, at, tileK)
+                                : places.at(e, K, at, tileK));
   };
   if (!copy.alongK) {
     for (int64_t line = 0; line <= getLine(count - 1); ++line)
@@ -95,7 +107,12 @@ SmallVector<TileCopy::Access> TileCopy::getAccesses(TileBuilder &e,
       Place place = places.add(e, fixed[copy.alongK ? line : inLine],
                                along[copy.alongK ? inLine : line]);
       Value valid = e.both(takesPart, places.isValid(e, place));
-      accesses.push_back({e.select(valid, place.offset, e.index(0)), valid});
+      Value count;
+      if (place.left)
+        count = e.select(e.isWithin(place.left, copy.width), place.left,
+                         e.index(copy.width));
+      accesses.push_back(
+          {e.select(valid, place.offset, e.index(0)), valid, count});
     }
   return accesses;
 }
@@ -115,9 +132,9 @@ void TileCopy::start(TileBuilder &e, Value k, Value stage) const {
       int64_t i = number / getAccesses(), j = number % getAccesses();
       Value target = getTarget(e, i, j * copy.width, stage);
       Value elements;
-      if (access.valid)
-        elements =
-            e.toIndex(e.select(access.valid, e.index(copy.width), e.index(0)));
+      Value whole = access.count ? access.count : e.index(copy.width);
+      if (access.valid || access.count)
+        elements = e.toIndex(e.select(access.valid, whole, e.index(0)));
       nvgpu::DeviceAsyncCopyOp::create(
           e, nvgpu::DeviceAsyncTokenType::get(e.getContext()), shared,
           ValueRange{e.toIndex(target)}, places.getMemory(),

@@ -34,6 +34,8 @@ public:
 private:
   struct Access {
     mlir::Value offset, valid;
+    /// The number of elements that exist; null if it is the copy's width.
+    mlir::Value count;
   };
   int64_t getAccesses() const { return copy.chunk / copy.width; }
   bool isEven() const { return numThreads % chunksPerLine == 0; }
@@ -44,6 +46,9 @@ private:
     return isEven() ? 0 : i % getRepeats();
   }
   int64_t getLine(int64_t i) const { return isEven() ? i : i / getRepeats(); }
+  /// The place of an index along a line.
+  Place getInLine(TileBuilder &e, GroupKind kind, mlir::Value index,
+                  int64_t step) const;
   mlir::Value getLineIndex(TileBuilder &e, int64_t line) const;
   mlir::Value getPositionIndex(TileBuilder &e, int64_t position) const;
   /// The accesses of all chunks, chunk after chunk.

@@ -25,7 +25,8 @@ static bool canBeAsync(const Problem &problem, unsigned operand, Type element,
   return from == element && problem.getFactor(operand) == from && bytes >= 4;
 }
 
-static CopyPlan getCopy(const Problem &problem, TileAttr tile, GroupKind kind) {
+static CopyPlan getCopy(const Problem &problem, TileAttr tile, GroupKind kind,
+                        bool mayBeRagged) {
   bool isMMA = tile.getBy() != Multiplier::FMA;
   CopyPlan plan;
   plan.operand = kind == M ? problem.lhs : problem.rhs;
@@ -33,8 +34,11 @@ static CopyPlan getCopy(const Problem &problem, TileAttr tile, GroupKind kind) {
   plan.element =
       isMMA ? problem.getFactor(plan.operand) : Type(problem.getAccumulator());
   int64_t length = kind == M ? tile.getM() : tile.getN();
-  int64_t widthK = problem.getWidth(K, plan.operand);
-  int64_t width = problem.getWidth(kind, plan.operand);
+  auto getWidth = [&](GroupKind along) {
+    return mayBeRagged ? problem.getRaggedWidth(along, plan.operand)
+                       : problem.getWidth(along, plan.operand);
+  };
+  int64_t widthK = getWidth(K), width = getWidth(kind);
   widthK = std::min(widthK, tile.getK());
   width = std::min(width, length);
   plan.alongK = widthK > width;
@@ -65,7 +69,17 @@ static CopyPlan getCopy(const Problem &problem, TileAttr tile, GroupKind kind) {
   int64_t stored = isTurned ? 1 : plan.width;
   plan.isAsync = canBeAsync(problem, plan.operand, plan.element, stored) &&
                  (!isTurned || plan.width == 1);
+  plan.isRagged =
+      plan.width > problem.getWidth(plan.alongK ? K : kind, plan.operand);
   return plan;
+}
+
+/// Only cp.async fills chunks of fewer elements with zeros.
+static CopyPlan getCopy(const Problem &problem, TileAttr tile, GroupKind kind) {
+  CopyPlan plan = getCopy(problem, tile, kind, /*mayBeRagged=*/true);
+  return plan.isAsync || !plan.isRagged
+             ? plan
+             : getCopy(problem, tile, kind, /*mayBeRagged=*/false);
 }
 
 /// The approximate number of operations of an epilogue for one element;
@@ -91,11 +105,11 @@ static StorePlan getStore(const Problem &problem, TileAttr tile) {
   int64_t elements = tile.getM() * tile.getN() / tile.getNumThreads();
   bool isWanted = elements * countOperations(op) > maxUnrolled;
   unsigned output = problem.getOutput();
-  plan.width = problem.getWidth(N, output);
+  plan.width = problem.getRaggedWidth(N, output);
   for (unsigned extra = 2; extra < output; ++extra) {
     bool isOfColumns = problem.dependsOn(extra, N);
     isWanted |= isOfColumns && problem.dependsOn(extra, M);
-    int64_t width = problem.getWidth(N, extra);
+    int64_t width = problem.getRaggedWidth(N, extra);
     if (isOfColumns && width > 1)
       plan.width = std::min(plan.width, width);
   }
@@ -103,6 +117,8 @@ static StorePlan getStore(const Problem &problem, TileAttr tile) {
   int64_t threads = tile.getNumThreads();
   while (plan.width > 1 && tile.getN() % plan.width != 0)
     plan.width /= 2;
+  plan.isRagged =
+      problem.getRaggedWidth(N, output) > problem.getWidth(N, output);
   int64_t runs = tile.getN() / plan.width;
   plan.isStaged =
       isWanted && threads % runs == 0 && tile.getM() % (threads / runs) == 0;

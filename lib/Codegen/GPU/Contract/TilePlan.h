@@ -28,6 +28,9 @@ struct CopyPlan {
   bool alongK;
   /// Elements that are read at a time, and elements of a chunk.
   int64_t width, chunk;
+  /// True if the last chunk of a line may have fewer elements than `width`: the
+  /// rest of it is zeros.
+  bool isRagged = false;
   /// True if cp.async copies it while the block computes; otherwise it goes
   /// through registers.
   bool isAsync;
@@ -57,6 +60,9 @@ struct StorePlan {
   bool isStaged = false;
   /// Elements that a thread takes at a time, and of a row in shared memory.
   int64_t width = 1, pitch = 0;
+  /// True if the last run of a row may have fewer elements than `width`: tiles
+  /// at the edge store elements.
+  bool isRagged = false;
 };
 
 struct TilePlan {

@@ -23,10 +23,9 @@ public:
       batches.push_back(operand.atBatch(e, block.batch));
   }
 
-  /// Stores directly from registers.
-  void store(ValueRange sums) {
-    width =
-        std::min(multiply.runLength, problem.getWidth(N, problem.getOutput()));
+  /// Stores directly from registers, at most `maxWidth` elements at a time.
+  void store(ValueRange sums, int64_t maxWidth) {
+    width = std::min(multiply.runLength, maxWidth);
     for (Value row : multiply.rows)
       rows.push_back(getRow(row));
     for (auto [number, run] : llvm::enumerate(multiply.runs))
@@ -145,7 +144,7 @@ private:
   /// `width` elements from `at` on, of neighbouring columns.
   SmallVector<Value> readExtra(unsigned i, Value at, Value column) {
     const OperandPlaces &extra = places[2 + i];
-    if (problem.getWidth(N, 2 + i) >= width)
+    if (problem.getRaggedWidth(N, 2 + i) >= width)
       return e.getElements(e.load(extra.getMemory(), at, width));
     SmallVector<Value> elements;
     Place begin = extra.at(e, N, e.add(block.n, column), 1);
@@ -202,11 +201,24 @@ void storeTile(TileBuilder &e, const Problem &problem, const TilePlan &plan,
                ArrayRef<OperandPlaces> places, const Multiply &multiply,
                const BlockPlace &block, Value shared, Value thread,
                ValueRange sums) {
-  TileStore store(e, problem, plan, places, multiply, block);
-  if (plan.store.isStaged)
-    store.storeStaged(shared, thread, sums);
-  else
-    store.store(sums);
+  auto storeAll = [&] {
+    TileStore store(e, problem, plan, places, multiply, block);
+    if (plan.store.isStaged)
+      store.storeStaged(shared, thread, sums);
+    else
+      store.store(sums, problem.getRaggedWidth(N, problem.getOutput()));
+  };
+  auto storeElements = [&] {
+    TileStore(e, problem, plan, places, multiply, block).store(sums, 1);
+  };
+  if (!plan.store.isRagged)
+    return storeAll();
+  // Runs of the last tile of a row may have elements that do not exist.
+  Value end = e.add(block.n, plan.tile.getN());
+  Value isInside = e.isWithin(end, problem.sizes[N] + 1);
+  e.ifThen(isInside, storeAll);
+  Value yes = arith::ConstantOp::create(e, e.getBoolAttr(true));
+  e.ifThen(arith::XOrIOp::create(e, isInside, yes), storeElements);
 }
 
 } // namespace mp::kernel::tiling

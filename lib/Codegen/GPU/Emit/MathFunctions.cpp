@@ -9,6 +9,11 @@
 
 #include "mp-opt/Codegen/Common/FloatBuilder.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -271,7 +276,118 @@ struct ExpandRemainder : public OpRewritePattern<arith::RemFOp> {
   }
 };
 
+//===----------------------------------------------------------------------===//
+// Functions whose results are rounded to 16 bits
+//===----------------------------------------------------------------------===//
+
+/// True if all that depends on `value` is rounded to 16 bits after a few
+/// multiplications and additions: an error of some units of f32 is not seen
+/// then.
+bool isRounded(Value value) {
+  constexpr size_t maxOps = 32;
+  llvm::SetVector<Value> values;
+  values.insert(value);
+  bool isRead = false;
+  for (size_t next = 0; next < values.size() && next < maxOps; ++next)
+    for (Operation *user : values[next].getUsers()) {
+      isRead = true;
+      if (auto rounding = dyn_cast<arith::TruncFOp>(user);
+          rounding &&
+          getElementTypeOrSelf(rounding.getType()).getIntOrFloatBitWidth() ==
+              16)
+        continue;
+      if (!isa<arith::AddFOp, arith::MulFOp, arith::NegFOp, arith::SubFOp,
+               vector::ExtractOp, vector::FromElementsOp>(user))
+        return false;
+      values.insert(user->getResult(0));
+    }
+  return isRead && values.size() <= maxOps;
+}
+
+/// A function of one number for which GPUs have an instruction, of each
+/// element.
+Value callApproximate(const FloatBuilder &f, StringRef name, Value x) {
+  auto call = [&](Value element) -> Value {
+    return LLVM::CallIntrinsicOp::create(f.b, f.loc, f.b.getF32Type(),
+                                         f.b.getStringAttr("llvm.nvvm." + name),
+                                         ValueRange{element})
+        .getResult(0);
+  };
+  auto vector = dyn_cast<VectorType>(f.type);
+  if (!vector)
+    return call(x);
+  SmallVector<Value> elements;
+  Operation *taken = vector::ToElementsOp::create(f.b, f.loc, x);
+  for (Value element : taken->getResults())
+    elements.push_back(call(element));
+  return vector::FromElementsOp::create(f.b, f.loc, f.type, elements);
+}
+
+/// 2^x; numbers below 2^-126 are 0.
+Value raiseTwo(const FloatBuilder &f, Value x) {
+  return callApproximate(f, "ex2.approx.ftz", x);
+}
+
+constexpr double log2OfE = 1.4426950408889634;
+
+/// 1 + erf(y), as in GELU, by erfc(|y|) = P(t) exp(-y^2) with t = 1 / (1 + 0.4
+/// |y|): P is the polynomial that has the least relative error, 1e-7, for |y| <
+/// 9.6, the coefficients are rounded. Negative y lose no digits by a
+/// difference.
+struct ExpandRoundedErf : public OpRewritePattern<arith::AddFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::AddFOp op,
+                                PatternRewriter &b) const override {
+    FloatBuilder f{b, op.getLoc(), op.getType()};
+    auto erf = op.getLhs().getDefiningOp<math::ErfOp>();
+    FloatAttr one;
+    if (!erf || !matchPattern(op.getRhs(), m_Constant(&one))) {
+      DenseFPElementsAttr ones;
+      if (!erf || !matchPattern(op.getRhs(), m_Constant(&ones)) ||
+          !ones.isSplat())
+        return failure();
+      one = ones.getSplatValue<FloatAttr>();
+    }
+    if (!getElementTypeOrSelf(f.type).isF32() || !one ||
+        one.getValueAsDouble() != 1 || !isRounded(op))
+      return failure();
+    Value y = erf.getOperand();
+    Value power =
+        raiseTwo(f, f.multiply(f.multiply(y, y), f.constant(-log2OfE)));
+    Value sum = f.fma(f.getSize(y), f.constant(0.4), f.constant(1));
+    Value t = callApproximate(f, "rcp.approx.ftz.f", sum);
+    Value tail = f.polynomial(t, {0.071973736, -0.38710313, 0.678338667,
+                                  -0.379753103, 0.423307666, 0.128055557,
+                                  0.241099976, 0.224002962, 7.75650423e-05});
+    tail = f.multiply(tail, power);
+    b.replaceOp(op, f.select(f.isLess(y, f.constant(0)), tail,
+                             f.subtract(f.constant(2), tail)));
+    return success();
+  }
+};
+
+/// Has a relative error of 2^-22 and of 2^-24 |x|.
+struct ExpandRoundedExp : public OpRewritePattern<math::ExpOp> {
+  ExpandRoundedExp(MLIRContext *context)
+      : OpRewritePattern(context, /*benefit=*/3) {}
+
+  LogicalResult matchAndRewrite(math::ExpOp op,
+                                PatternRewriter &b) const override {
+    FloatBuilder f{b, op.getLoc(), op.getType()};
+    if (!getElementTypeOrSelf(f.type).isF32() || !isRounded(op))
+      return failure();
+    Value power = f.multiply(op.getOperand(), f.constant(log2OfE));
+    b.replaceOp(op, raiseTwo(f, power));
+    return success();
+  }
+};
+
 } // namespace
+
+void populateRoundedFunctionPatterns(RewritePatternSet &patterns) {
+  patterns.add<ExpandRoundedErf, ExpandRoundedExp>(patterns.getContext());
+}
 
 void populateMathFunctionPatterns(RewritePatternSet &patterns) {
   patterns

@@ -34,11 +34,29 @@ using device::Kind;
 namespace {
 
 /// The most bytes of partial products of one contraction: reading more takes
-/// longer than a split saves, and other contractions need memory, too.
-constexpr int64_t maxBytesEach = int64_t(16) << 20;
+/// longer than a split saves.
+constexpr int64_t maxBytesEach = int64_t(64) << 20;
 
 /// The most partial products that a map sums up itself.
 constexpr int64_t fewPieces = 8;
+
+/// Places of partial products in one range of the arena. They are handed out
+/// one after another, in the order of the program, and from the beginning again
+/// at the end: a place is overwritten as late as possible. A place is read by
+/// the sums next to its products, so that an overwritten one is not needed any
+/// more.
+class PlaceRing {
+public:
+  /// For places of `total` bytes together, in at most `most` bytes.
+  PlaceRing(func::FuncOp main, int64_t total, int64_t most)
+      : bytes(std::min(total, most)), range(growArena(main, bytes)) {}
+
+  Value take(MemRefType type);
+
+private:
+  int64_t bytes, next = 0;
+  ArenaRange range;
+};
 
 class ContractSplitter {
 public:
@@ -49,8 +67,10 @@ public:
         sizes(kernel::getStaticSizes(op)) {}
 
   bool choose(int64_t maxBytes);
-  void split();
-  int64_t countPlaceBytes() { return countBytes(getPlaceType()); }
+  void split(PlaceRing &ring);
+  int64_t countPlaceBytes() {
+    return llvm::alignTo(countBytes(getPlaceType()), placeBytes);
+  }
 
 private:
   /// A dimension that is summed, and the number of its pieces: a piece for each
@@ -66,7 +86,7 @@ private:
   MemRefType getPlaceType();
   Block *makeGroup(Kind kind);
   std::pair<Value, AffineMap> viewPieces(unsigned operand);
-  Value makePartial();
+  Value makePartial(Value place);
   Value reducePieces(Value partial);
   SmallVector<Value> takePieces(Value partial);
   void makeMap(ArrayRef<Value> parts);
@@ -82,6 +102,15 @@ private:
 };
 
 } // namespace
+
+Value PlaceRing::take(MemRefType type) {
+  int64_t size = llvm::alignTo(countBytes(type), placeBytes);
+  if (next + size > bytes)
+    next = 0;
+  Value place = range.view(type, next);
+  next += size;
+  return place;
+}
 
 //===----------------------------------------------------------------------===//
 // Choice of pieces
@@ -190,8 +219,7 @@ std::pair<Value, AffineMap> ContractSplitter::viewPieces(unsigned operand) {
   return {memory, AffineMap::get(numDims, 0, exprs, b.getContext())};
 }
 
-Value ContractSplitter::makePartial() {
-  Value place = makePlace(main, getPlaceType());
+Value ContractSplitter::makePartial(Value place) {
   b.setInsertionPoint(group);
   auto [lhs, lhsMap] = viewPieces(0);
   auto [rhs, rhsMap] = viewPieces(1);
@@ -308,8 +336,8 @@ void ContractSplitter::makeMap(ArrayRef<Value> parts) {
       });
 }
 
-void ContractSplitter::split() {
-  Value partial = makePartial();
+void ContractSplitter::split(PlaceRing &ring) {
+  Value partial = makePartial(ring.take(getPlaceType()));
   if (countPieces() <= fewPieces)
     makeMap(takePieces(partial));
   else
@@ -318,28 +346,29 @@ void ContractSplitter::split() {
 }
 
 void splitContracts(func::FuncOp main, int64_t bytes) {
-  // Contractions that need least memory come first: they have few results and
-  // long sums.
-  SmallVector<std::pair<int64_t, device::GroupOp>> candidates;
-  for (auto group : main.getBody().front().getOps<device::GroupOp>()) {
-    Block &body = group.getBody().front();
-    auto op = dyn_cast<kernel::ContractOp>(body.front());
-    if (group.getKind() != Kind::Contract || !op ||
-        !llvm::hasSingleElement(body))
-      continue;
-    ContractSplitter splitter(main, group, op);
-    if (splitter.choose(maxBytesEach))
-      candidates.push_back({splitter.countPlaceBytes(), group});
-  }
-  llvm::stable_sort(candidates, llvm::less_first());
-  for (auto [_, group] : candidates) {
+  SmallVector<device::GroupOp> chosen;
+  int64_t total = 0;
+  auto visit = [&](device::GroupOp group, PlaceRing *ring) {
     auto op = cast<kernel::ContractOp>(group.getBody().front().front());
     ContractSplitter splitter(main, group, op);
     if (!splitter.choose(std::min(bytes, maxBytesEach)))
-      continue;
-    bytes -= splitter.countPlaceBytes();
-    splitter.split();
+      return;
+    if (ring)
+      return splitter.split(*ring);
+    chosen.push_back(group);
+    total += splitter.countPlaceBytes();
+  };
+  for (auto group : main.getBody().front().getOps<device::GroupOp>()) {
+    Block &body = group.getBody().front();
+    if (group.getKind() == Kind::Contract && llvm::hasSingleElement(body) &&
+        isa<kernel::ContractOp>(body.front()))
+      visit(group, nullptr);
   }
+  if (chosen.empty())
+    return;
+  PlaceRing ring(main, total, bytes);
+  for (device::GroupOp group : chosen)
+    visit(group, &ring);
 }
 
 } // namespace mp

@@ -17,7 +17,8 @@ namespace mp {
 /// Splits contractions of groups that have so few tiles that a device would be
 /// idle, and a long sum: partial products go to a place in the arena, and a
 /// map, which replaces the group, sums these and applies the epilogue. Places
-/// take up to `bytes` in all.
+/// take up to `bytes` at the end of the arena; if all of them need more, later
+/// products overwrite places whose sums have been computed.
 void splitContracts(mlir::func::FuncOp main, int64_t bytes);
 
 } // namespace mp

@@ -44,10 +44,6 @@ namespace {
 constexpr int64_t shortRow = 16384, shortRowPiece = 4096;
 constexpr int64_t shortColumn = 512, shortColumnPiece = 128;
 
-/// The most memory for partial products of all contractions: none of them
-/// shares it, so that their sums can be parts of one kernel.
-constexpr int64_t maxPartialBytes = int64_t(256) << 20;
-
 /// The most ops from a group to its reader.
 constexpr int64_t lookAhead = 256;
 
@@ -494,7 +490,6 @@ static void joinReader(device::GroupOp group) {
 void ReductionSplitter::run() {
   Block &block = main.getBody().front();
   joinColumnSums(main);
-  splitContracts(main, maxPartialBytes);
   for (auto group : llvm::to_vector(block.getOps<device::GroupOp>())) {
     Block &body = group.getBody().front();
     if (group.getKind() != Kind::Reduce || !llvm::hasSingleElement(body))
@@ -509,9 +504,12 @@ void ReductionSplitter::run() {
   }
 }
 
-void splitReductions(ModuleOp module) {
-  if (auto main = module.lookupSymbol<func::FuncOp>("main"))
-    ReductionSplitter(main).run();
+void splitReductions(ModuleOp module, int64_t maxPartialBytes) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (!main)
+    return;
+  splitContracts(main, maxPartialBytes);
+  ReductionSplitter(main).run();
 }
 
 } // namespace mp

@@ -20,6 +20,11 @@ namespace mp {
 /// within 4 units in the last place, sines up to 2^52.
 void populateMathFunctionPatterns(mlir::RewritePatternSet &patterns);
 
+/// Expands exp, and erf with 1 added to it, of f32 to instructions of NVIDIA's
+/// GPUs with an error of a few units in the last place of f32, where results
+/// are rounded to 16 bits.
+void populateRoundedFunctionPatterns(mlir::RewritePatternSet &patterns);
+
 } // namespace mp
 
 #endif // MPOPT_CODEGEN_GPU_EMIT_MATHFUNCTIONS_H

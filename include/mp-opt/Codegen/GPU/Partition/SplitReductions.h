@@ -14,8 +14,10 @@ namespace mp {
 
 /// Makes two groups of each `reduce` group of `main` whose blocks are too few
 /// for its points: pieces are reduced to places at the end of the arena, and
-/// these to the results. The same sizes give the same pieces.
-void splitReductions(mlir::ModuleOp module);
+/// these to the results. The same sizes give the same pieces. Contractions with
+/// few tiles and a long sum become partial products and their sum; partial
+/// products take up to `maxPartialBytes` at one time.
+void splitReductions(mlir::ModuleOp module, int64_t maxPartialBytes);
 
 } // namespace mp
 
