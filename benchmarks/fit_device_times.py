@@ -61,7 +61,7 @@ FIXED = {
     "clockShare": 1.755 / 1.98, "cacheShare": 0.6, "issueWarps": 8,
     "tensorWarps": 4,
 }
-# What is expected, and how far off it may be (standard deviation of the
+# Expected values, and how far off it may be (standard deviation of the
 # logarithm): clocks of instructions and caches by microbenchmarks that are
 # published for Hopper, mma.sync at 62 % of the peak, copies from pageable
 # memory at 4 to 12 GB/s.

@@ -52,7 +52,7 @@ namespace {
 /// The schedulers of a multiprocessor, its units for special functions and
 /// registers, and the bytes that a warp accesses in a clock.
 constexpr double numSchedulers = 4, specialPerClock = 16, warpBytes = 128;
-constexpr unsigned numRegisters = 65536, registerUnit = 8, leastRegisters = 16;
+constexpr unsigned numRegisters = 65536, registerUnit = 8, minRegisters = 16;
 
 /// The time of one launch.
 class LaunchModel {
@@ -102,8 +102,8 @@ LaunchModel::LaunchModel(const DevicePlan::Record &record,
 }
 
 void LaunchModel::setOccupancy() {
-  unsigned registers = unsigned(
-      alignTo(std::max(counts.registers, leastRegisters), registerUnit));
+  unsigned registers =
+      unsigned(alignTo(std::max(counts.registers, minRegisters), registerUnit));
   unsigned shared = std::max(record.shared + counts.staticShared, 1u);
   unsigned perBlock = std::max(unsigned(threads), 1u);
   resident = std::min({numRegisters / (registers * perBlock),

@@ -187,7 +187,7 @@ struct Piece {
   std::vector<KernelCounts> counts;
 };
 
-/// What is made of a piece.
+/// The output that is requested of a piece.
 struct Work {
   bool isCubin = false;
   /// Kernels are counted for these launches; null if they are not.
@@ -261,11 +261,13 @@ static void countKernels(Piece &piece, const llvm::Module &module,
                                        shapes.lookup(kernel), machine));
 }
 
-/// Replaces estimates by the resources that machine code needs.
-static llvm::Error setResources(Piece &piece, StringRef cubin) {
-  auto found = readCubin(cubin);
+/// Replaces estimates by the resources that machine code needs. They stay if
+/// the assembler is too old for the chip, or its code has another form.
+static void setResources(Piece &piece, llvm::Expected<std::string> cubin) {
+  llvm::Expected<llvm::StringMap<CubinKernel>> found =
+      cubin ? readCubin(*cubin) : cubin.takeError();
   if (!found)
-    return found.takeError();
+    return llvm::consumeError(found.takeError());
   for (auto [name, counts] : llvm::zip_equal(piece.kernels, piece.counts)) {
     auto kernel = found->find(name);
     if (kernel == found->end())
@@ -274,7 +276,6 @@ static llvm::Error setResources(Piece &piece, StringRef cubin) {
     counts.staticShared = kernel->second.shared;
     counts.isEstimated = false;
   }
-  return llvm::Error::success();
 }
 
 static llvm::Error compile(Piece &piece, Chip chip, Work work,
@@ -309,12 +310,12 @@ static llvm::Error compile(Piece &piece, Chip chip, Work work,
     step = watch.time("Assembly");
     auto cubin =
         assemblePTX({piece.bytes.data(), piece.bytes.size()}, chip.name);
-    if (!cubin)
-      return cubin.takeError();
-    piece.bytes.assign(cubin->begin(), cubin->end());
     if (work.shapes)
-      if (llvm::Error failed = setResources(piece, *cubin))
-        return failed;
+      setResources(piece, std::move(cubin));
+    else if (!cubin)
+      return cubin.takeError();
+    else
+      piece.bytes.assign(cubin->begin(), cubin->end());
   }
   watch.advance();
   return llvm::Error::success();

@@ -425,7 +425,7 @@ void KernelCounter::countBlock(BasicBlock &block, double executions) {
 /// An estimate: the largest number of values that are alive at the end of a
 /// block or between its instructions, and those for addresses.
 unsigned KernelCounter::countRegisters() {
-  constexpr unsigned leastRegisters = 16, mostRegisters = 255, reserve = 10;
+  constexpr unsigned minRegisters = 16, maxRegisters = 255, reserve = 10;
   auto getSize = [&](const Value &value) -> unsigned {
     Type *type = value.getType();
     if (type->isVoidTy() || type->isLabelTy() || !type->isSized() ||
@@ -468,7 +468,7 @@ unsigned KernelCounter::countRegisters() {
       most = std::max(most, unsigned(std::max(alive, 0)));
     }
   }
-  return std::clamp(most + reserve, leastRegisters, mostRegisters);
+  return std::clamp(most + reserve, minRegisters, maxRegisters);
 }
 
 //===----------------------------------------------------------------------===//
@@ -480,6 +480,8 @@ KernelCounts KernelCounter::count() {
   for (BasicBlock &block : kernel)
     countBlock(block, std::accumulate(executed[&block].begin(),
                                       executed[&block].end(), 0.0));
+  // The system's own share of a block's memory, which machine code counts too.
+  counts.staticShared = 1024;
   SmallPtrSet<const GlobalVariable *, 8> variables;
   for (BasicBlock &block : kernel)
     for (Instruction &op : block)

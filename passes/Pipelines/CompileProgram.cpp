@@ -159,9 +159,8 @@ FailureOr<DevicePlan> planProgram(ModuleOp module,
   return makePlan(module);
 }
 
-FailureOr<DevicePlan> countProgram(ModuleOp module,
-                                   const CompileOptions &options,
-                                   StringRef chip) {
+FailureOr<DevicePlan>
+countProgram(ModuleOp module, const CompileOptions &options, StringRef chip) {
   LoweringFigures figures;
   CompileWatch watch = {nullptr, options.timing};
   if (failed(lowerProgram(module, options, watch, figures)))

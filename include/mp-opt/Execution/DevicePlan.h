@@ -61,7 +61,7 @@ struct DevicePlan {
     /// The number of parameters, all of which are pointers.
     unsigned parameters = 0;
     /// Absent unless it was asked for (makeCountedPlan). It is not packed.
-    std::optional<KernelCounts> counts;
+    std::optional<KernelCounts> counts = std::nullopt;
   };
 
   enum class Space { Arena, Input, Output, Constant, Control };

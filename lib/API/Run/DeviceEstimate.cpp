@@ -127,7 +127,8 @@ static void printPrediction(raw_ostream &os, const DeviceEstimate &estimate) {
        << "; for this device scaled by data sheets, and not measured\n";
   os << pad("registers", 26)
      << (time.hasEstimates
-             ? "estimated: neither ptxas in PATH nor nvJitLink was found"
+             ? "estimated: found no ptxas in PATH and no nvJitLink for " +
+                   estimate.device.chip.str()
              : "from machine code for " + estimate.device.chip.str())
      << "\n";
 }

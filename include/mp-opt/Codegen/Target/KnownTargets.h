@@ -68,7 +68,7 @@ struct DeviceModel {
   uint64_t cacheBytes;
   /// The highest clock of its multiprocessors, in Hz.
   double clock;
-  /// Of a multiprocessor: threads and blocks that it has room for, and shared
+  /// Threads and blocks that a multiprocessor has room for, and its shared
   /// memory for blocks in bytes.
   unsigned maxThreads, maxBlocks, sharedBytes;
 };
