@@ -594,6 +594,28 @@ def UnrollLoops : Pass<"mp-unroll-loops", "::mlir::ModuleOp"> {
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
+def FuseAttention : Pass<"mp-fuse-attention", "::mlir::func::FuncOp"> {
+  let summary = "Make one op of attention, and one of its gradients";
+  let description = [{
+    Before: tensors, contractions with their epilogues (mp-fuse-contractions).
+    After: a product, a softmax and a product are one `kernel.attention`, and
+    the products of their gradient one `kernel.attention_gradient`: matrices of
+    queries by keys are not in memory any more. Scales, masks, casts and dropout
+    between them become regions of these ops.
+
+    Attention that kernels do not take stays as it is: factors that are not of
+    one 16-bit type, heads of more than 256 elements, fewer than 16 queries or
+    keys, probabilities that are results of the model. A remark
+    (`attention-in-memory`) names the node and the reason.
+
+    Example: test/Lowering/GPU/mp-fuse-attention.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::mp::kernel::KernelDialect"];
+}
+
 def FormKernels : Pass<"mp-form-kernels", "::mlir::ModuleOp"> {
   let summary = "Divide main into groups of one kernel each";
   let description = [{

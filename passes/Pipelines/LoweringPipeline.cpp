@@ -109,8 +109,12 @@ static void buildFusion(OpPassManager &pm, bool isDevice) {
   simplifyOps(pm);
   pm.addNestedPass<func::FuncOp>(
       createFuseContractions({/*keepUpdates=*/isDevice}));
-  if (!isDevice)
+  if (isDevice) {
+    pm.addNestedPass<func::FuncOp>(createFuseAttention());
+    simplifyOps(pm);
+  } else {
     pm.addNestedPass<func::FuncOp>(createSplitFilters());
+  }
   pm.addNestedPass<func::FuncOp>(createNarrowTemporaries());
   pm.addNestedPass<func::FuncOp>(createFuseRows({/*singleRows=*/isDevice}));
   if (!isDevice)

@@ -21,7 +21,8 @@ namespace mp {
 /// touch.
 static bool isTransparent(Operation *op) {
   return op->getNumRegions() > 0 && !isa<linalg::LinalgOp>(op) &&
-         !isa<kernel::ContractOp>(op);
+         !isa<kernel::ContractOp, kernel::AttentionOp,
+              kernel::AttentionGradientOp>(op);
 }
 
 SmallVector<Access> findAccesses(Operation *root) {

@@ -35,8 +35,8 @@ Operation *findWork(Block &body) {
   }();
   Operation *work = nullptr;
   for (Operation &op : block)
-    if (isa<linalg::GenericOp, kernel::ContractOp, scf::ForallOp, scf::ForOp>(
-            op))
+    if (isa<linalg::GenericOp, kernel::ContractOp, kernel::AttentionOp,
+            kernel::AttentionGradientOp, scf::ForallOp, scf::ForOp>(op))
       work = &op;
   return work;
 }

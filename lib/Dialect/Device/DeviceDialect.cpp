@@ -103,6 +103,8 @@ static bool canShare(mp::device::Kind kind, mp::device::Sharing by) {
   case Kind::Scatter:
   case Kind::Fused:
     return by == Sharing::Blocks;
+  case Kind::Attention:
+    return by == Sharing::Tiles;
   case Kind::Collective:
     return false;
   }

@@ -234,3 +234,117 @@ func.func @unsigned_floats(%x: f32, %i: i64) -> (f32, i64) {
   %0:2 = kernel.arg_select gt unsigned %x, %i over %x, %i : f32, i64
   return %0#0, %0#1 : f32, i64
 }
+
+// -----
+
+func.func @attention_sizes(%q: memref<2x64x40xbf16>, %k: memref<2x48x32xbf16>, %v: memref<2x48x16xbf16>, %mask: memref<1x48xf32>, %o: memref<2x64x16xbf16>, %max: memref<2x64xf32>, %sum: memref<2x64xf32>) {
+  // expected-error @below {{dimension d3 has the sizes 40 and 32}}
+  kernel.attention {indexing_maps = [affine_map<(b, m, n, d, e) -> (b, m, d)>, affine_map<(b, m, n, d, e) -> (b, n, d)>, affine_map<(b, m, n, d, e) -> (b, n, e)>, affine_map<(b, m, n, d, e) -> (0, n)>, affine_map<(b, m, n, d, e) -> (b, m, e)>, affine_map<(b, m, n, d, e) -> (b, m)>, affine_map<(b, m, n, d, e) -> (b, m)>]}
+      ins(%q, %k, %v, %mask : memref<2x64x40xbf16>, memref<2x48x32xbf16>, memref<2x48x16xbf16>, memref<1x48xf32>) outs(%o, %max, %sum : memref<2x64x16xbf16>, memref<2x64xf32>, memref<2x64xf32>) {
+  ^bb0(%s: f32, %p: f32, %x: f32, %hidden: f32, %i: index, %j: index, %l: index):
+    %0 = arith.addf %s, %hidden : f32
+    %1 = arith.truncf %p : f32 to bf16
+    %2 = arith.truncf %x : f32 to bf16
+    kernel.yield %0, %1, %2 : f32, bf16, bf16
+  }
+  return
+}
+
+// -----
+
+func.func @attention_rows(%q: memref<2x64x32xbf16>, %k: memref<2x48x32xbf16>, %v: memref<2x48x16xbf16>, %mask: memref<1x48xf32>, %o: memref<2x64x16xbf16>, %max: memref<2x64xf16>, %sum: memref<2x64xf16>) {
+  // expected-error @below {{expected a maximum and a sum of f32}}
+  kernel.attention {indexing_maps = [affine_map<(b, m, n, d, e) -> (b, m, d)>, affine_map<(b, m, n, d, e) -> (b, n, d)>, affine_map<(b, m, n, d, e) -> (b, n, e)>, affine_map<(b, m, n, d, e) -> (0, n)>, affine_map<(b, m, n, d, e) -> (b, m, e)>, affine_map<(b, m, n, d, e) -> (b, m)>, affine_map<(b, m, n, d, e) -> (b, m)>]}
+      ins(%q, %k, %v, %mask : memref<2x64x32xbf16>, memref<2x48x32xbf16>, memref<2x48x16xbf16>, memref<1x48xf32>) outs(%o, %max, %sum : memref<2x64x16xbf16>, memref<2x64xf16>, memref<2x64xf16>) {
+  ^bb0(%s: f32, %p: f32, %x: f32, %hidden: f32, %i: index, %j: index, %l: index):
+    %0 = arith.addf %s, %hidden : f32
+    %1 = arith.truncf %p : f32 to bf16
+    %2 = arith.truncf %x : f32 to bf16
+    kernel.yield %0, %1, %2 : f32, bf16, bf16
+  }
+  return
+}
+
+// -----
+
+func.func @attention_dims(%q: memref<2x48x32xbf16>, %k: memref<2x48x32xbf16>, %v: memref<2x48x16xbf16>, %mask: memref<1x48xf32>, %o: memref<2x64x16xbf16>, %max: memref<2x64xf32>, %sum: memref<2x64xf32>) {
+  // expected-error @below {{operand 0 depends on dimension d2}}
+  kernel.attention {indexing_maps = [affine_map<(b, m, n, d, e) -> (b, n, d)>, affine_map<(b, m, n, d, e) -> (b, n, d)>, affine_map<(b, m, n, d, e) -> (b, n, e)>, affine_map<(b, m, n, d, e) -> (0, n)>, affine_map<(b, m, n, d, e) -> (b, m, e)>, affine_map<(b, m, n, d, e) -> (b, m)>, affine_map<(b, m, n, d, e) -> (b, m)>]}
+      ins(%q, %k, %v, %mask : memref<2x48x32xbf16>, memref<2x48x32xbf16>, memref<2x48x16xbf16>, memref<1x48xf32>) outs(%o, %max, %sum : memref<2x64x16xbf16>, memref<2x64xf32>, memref<2x64xf32>) {
+  ^bb0(%s: f32, %p: f32, %x: f32, %hidden: f32, %i: index, %j: index, %l: index):
+    %0 = arith.addf %s, %hidden : f32
+    %1 = arith.truncf %p : f32 to bf16
+    %2 = arith.truncf %x : f32 to bf16
+    kernel.yield %0, %1, %2 : f32, bf16, bf16
+  }
+  return
+}
+
+// -----
+
+func.func @attention_maps(%q: memref<2x64x32xbf16>, %k: memref<2x48x32xbf16>, %v: memref<2x48x16xbf16>, %mask: memref<1x48xf32>, %o: memref<2x64x16xbf16>, %max: memref<2x64xf32>, %sum: memref<2x64xf32>) {
+  // expected-error @below {{expected 7 indexing maps, got 6}}
+  kernel.attention {indexing_maps = [affine_map<(b, m, n, d, e) -> (b, m, d)>, affine_map<(b, m, n, d, e) -> (b, n, d)>, affine_map<(b, m, n, d, e) -> (b, n, e)>, affine_map<(b, m, n, d, e) -> (b, m, e)>, affine_map<(b, m, n, d, e) -> (b, m)>, affine_map<(b, m, n, d, e) -> (b, m)>]}
+      ins(%q, %k, %v, %mask : memref<2x64x32xbf16>, memref<2x48x32xbf16>, memref<2x48x16xbf16>, memref<1x48xf32>) outs(%o, %max, %sum : memref<2x64x16xbf16>, memref<2x64xf32>, memref<2x64xf32>) {
+  ^bb0(%s: f32, %p: f32, %x: f32, %hidden: f32, %i: index, %j: index, %l: index):
+    %0 = arith.addf %s, %hidden : f32
+    %1 = arith.truncf %p : f32 to bf16
+    %2 = arith.truncf %x : f32 to bf16
+    kernel.yield %0, %1, %2 : f32, bf16, bf16
+  }
+  return
+}
+
+// -----
+
+func.func @attention_linear(%q: memref<2x64x32xbf16>, %k: memref<2x48x32xbf16>, %v: memref<2x48x16xbf16>, %mask: memref<1x48xf32>, %o: memref<2x64x16xbf16>, %max: memref<2x64xf32>, %sum: memref<2x64xf32>) {
+  // expected-error @below {{expected dimensions and 0, got affine_map<(d0, d1, d2, d3, d4) -> (0, d1 + d2)>}}
+  kernel.attention {indexing_maps = [affine_map<(b, m, n, d, e) -> (b, m, d)>, affine_map<(b, m, n, d, e) -> (b, n, d)>, affine_map<(b, m, n, d, e) -> (b, n, e)>, affine_map<(b, m, n, d, e) -> (0, n + m)>, affine_map<(b, m, n, d, e) -> (b, m, e)>, affine_map<(b, m, n, d, e) -> (b, m)>, affine_map<(b, m, n, d, e) -> (b, m)>]}
+      ins(%q, %k, %v, %mask : memref<2x64x32xbf16>, memref<2x48x32xbf16>, memref<2x48x16xbf16>, memref<1x48xf32>) outs(%o, %max, %sum : memref<2x64x16xbf16>, memref<2x64xf32>, memref<2x64xf32>) {
+  ^bb0(%s: f32, %p: f32, %x: f32, %hidden: f32, %i: index, %j: index, %l: index):
+    %0 = arith.addf %s, %hidden : f32
+    %1 = arith.truncf %p : f32 to bf16
+    %2 = arith.truncf %x : f32 to bf16
+    kernel.yield %0, %1, %2 : f32, bf16, bf16
+  }
+  return
+}
+
+// -----
+
+func.func @attention_arguments(%q: memref<2x64x32xbf16>, %k: memref<2x48x32xbf16>, %v: memref<2x48x16xbf16>, %mask: memref<1x48xf32>, %o: memref<2x64x16xbf16>, %max: memref<2x64xf32>, %sum: memref<2x64xf32>) {
+  // expected-error @below {{expected a region of the arguments ('f32', 'f32', 'f32', 'f32', 'index', 'index', 'index')}}
+  kernel.attention {indexing_maps = [affine_map<(b, m, n, d, e) -> (b, m, d)>, affine_map<(b, m, n, d, e) -> (b, n, d)>, affine_map<(b, m, n, d, e) -> (b, n, e)>, affine_map<(b, m, n, d, e) -> (0, n)>, affine_map<(b, m, n, d, e) -> (b, m, e)>, affine_map<(b, m, n, d, e) -> (b, m)>, affine_map<(b, m, n, d, e) -> (b, m)>]}
+      ins(%q, %k, %v, %mask : memref<2x64x32xbf16>, memref<2x48x32xbf16>, memref<2x48x16xbf16>, memref<1x48xf32>) outs(%o, %max, %sum : memref<2x64x16xbf16>, memref<2x64xf32>, memref<2x64xf32>) {
+  ^bb0(%s: f32, %p: f32, %x: f32):
+    %1 = arith.truncf %p : f32 to bf16
+    kernel.yield %s, %1, %1 : f32, bf16, bf16
+  }
+  return
+}
+
+// -----
+
+func.func @attention_yield(%q: memref<2x64x32xbf16>, %k: memref<2x48x32xbf16>, %v: memref<2x48x16xbf16>, %mask: memref<1x48xf32>, %o: memref<2x64x16xbf16>, %max: memref<2x64xf32>, %sum: memref<2x64xf32>) {
+  // expected-error @below {{expected a region that yields ('f32', 'bf16', 'bf16')}}
+  kernel.attention {indexing_maps = [affine_map<(b, m, n, d, e) -> (b, m, d)>, affine_map<(b, m, n, d, e) -> (b, n, d)>, affine_map<(b, m, n, d, e) -> (b, n, e)>, affine_map<(b, m, n, d, e) -> (0, n)>, affine_map<(b, m, n, d, e) -> (b, m, e)>, affine_map<(b, m, n, d, e) -> (b, m)>, affine_map<(b, m, n, d, e) -> (b, m)>]}
+      ins(%q, %k, %v, %mask : memref<2x64x32xbf16>, memref<2x48x32xbf16>, memref<2x48x16xbf16>, memref<1x48xf32>) outs(%o, %max, %sum : memref<2x64x16xbf16>, memref<2x64xf32>, memref<2x64xf32>) {
+  ^bb0(%s: f32, %p: f32, %x: f32, %hidden: f32, %i: index, %j: index, %l: index):
+    kernel.yield %s, %p, %x : f32, f32, f32
+  }
+  return
+}
+
+// -----
+
+func.func @attention_effects(%q: memref<2x64x32xbf16>, %k: memref<2x48x32xbf16>, %v: memref<2x48x16xbf16>, %mask: memref<1x48xf32>, %o: memref<2x64x16xbf16>, %max: memref<2x64xf32>, %sum: memref<2x64xf32>) {
+  // expected-error @below {{expected arithmetic, got 'memref.load'}}
+  kernel.attention {indexing_maps = [affine_map<(b, m, n, d, e) -> (b, m, d)>, affine_map<(b, m, n, d, e) -> (b, n, d)>, affine_map<(b, m, n, d, e) -> (b, n, e)>, affine_map<(b, m, n, d, e) -> (0, n)>, affine_map<(b, m, n, d, e) -> (b, m, e)>, affine_map<(b, m, n, d, e) -> (b, m)>, affine_map<(b, m, n, d, e) -> (b, m)>]}
+      ins(%q, %k, %v, %mask : memref<2x64x32xbf16>, memref<2x48x32xbf16>, memref<2x48x16xbf16>, memref<1x48xf32>) outs(%o, %max, %sum : memref<2x64x16xbf16>, memref<2x64xf32>, memref<2x64xf32>) {
+  ^bb0(%s: f32, %p: f32, %x: f32, %hidden: f32, %i: index, %j: index, %l: index):
+    %0 = memref.load %max[%i, %j] : memref<2x64xf32>
+    %1 = arith.truncf %p : f32 to bf16
+    kernel.yield %0, %1, %1 : f32, bf16, bf16
+  }
+  return
+}

@@ -128,3 +128,48 @@ func.func @step(%x: f32, %i: i64, %best: f32, %place: i64, %n: i8, %j: i32) -> (
   %1:2 = kernel.arg_select le unsigned %n, %j over %n, %j : i8, i32
   return %0#0, %0#1, %1#0, %1#1 : f32, i64, i8, i32
 }
+
+// CHECK-LABEL: func @attend
+// CHECK: kernel.attention {indexing_maps = [
+// CHECK-SAME: ins(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : tensor<2x64x32xbf16>, tensor<2x48x32xbf16>, tensor<2x48x16xbf16>, tensor<1x48xf32>)
+// CHECK: kernel.yield %{{.*}}, %{{.*}}, %{{.*}} : f32, bf16, bf16
+// CHECK: } -> tensor<2x64x16xbf16>, tensor<2x64xf32>, tensor<2x64xf32>
+// BUFFER-LABEL: func @attend
+// BUFFER-NOT: memref.copy
+// BUFFER: kernel.attention {indexing_maps = [
+// BUFFER: arith.addf
+// BUFFER: kernel.yield
+// BUFFER-NOT: memref.copy
+// BUFFER: return
+func.func @attend(%q: tensor<2x64x32xbf16>, %k: tensor<2x48x32xbf16>, %v: tensor<2x48x16xbf16>, %mask: tensor<1x48xf32>) -> tensor<2x64x16xbf16> {
+  %o = tensor.empty() : tensor<2x64x16xbf16>
+  %max = tensor.empty() : tensor<2x64xf32>
+  %sum = tensor.empty() : tensor<2x64xf32>
+  %z:3 = kernel.attention {indexing_maps = [affine_map<(b, m, n, d, e) -> (b, m, d)>, affine_map<(b, m, n, d, e) -> (b, n, d)>, affine_map<(b, m, n, d, e) -> (b, n, e)>, affine_map<(b, m, n, d, e) -> (0, n)>, affine_map<(b, m, n, d, e) -> (b, m, e)>, affine_map<(b, m, n, d, e) -> (b, m)>, affine_map<(b, m, n, d, e) -> (b, m)>]}
+      ins(%q, %k, %v, %mask : tensor<2x64x32xbf16>, tensor<2x48x32xbf16>, tensor<2x48x16xbf16>, tensor<1x48xf32>) outs(%o, %max, %sum : tensor<2x64x16xbf16>, tensor<2x64xf32>, tensor<2x64xf32>) {
+  ^bb0(%s: f32, %p: f32, %x: f32, %hidden: f32, %i: index, %j: index, %l: index):
+    %0 = arith.addf %s, %hidden : f32
+    %1 = arith.truncf %p : f32 to bf16
+    %2 = arith.truncf %x : f32 to bf16
+    kernel.yield %0, %1, %2 : f32, bf16, bf16
+  } -> tensor<2x64x16xbf16>, tensor<2x64xf32>, tensor<2x64xf32>
+  return %z#0 : tensor<2x64x16xbf16>
+}
+
+// CHECK-LABEL: func @attend_back
+// CHECK: kernel.attention_gradient {indexing_maps = [
+// CHECK: kernel.yield %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : f32, f16, f16, f32, f16, f16
+func.func @attend_back(%q: memref<2x64x32xf16>, %k: memref<2x48x32xf16>, %v: memref<2x48x16xf16>, %g: memref<2x64x16xf16>, %row: memref<2x64xf32>, %dq: memref<2x64x32xf32>, %dk: memref<2x48x32xf16>, %dv: memref<2x48x16xf16>) {
+  kernel.attention_gradient {indexing_maps = [affine_map<(b, m, n, d, e) -> (b, m, d)>, affine_map<(b, m, n, d, e) -> (b, n, d)>, affine_map<(b, m, n, d, e) -> (b, n, e)>, affine_map<(b, m, n, d, e) -> (b, m, e)>, affine_map<(b, m, n, d, e) -> (b, m)>, affine_map<(b, m, n, d, e) -> (b, m)>, affine_map<(b, m, n, d, e) -> (b, m)>, affine_map<(b, m, n, d, e) -> (b, m, d)>, affine_map<(b, m, n, d, e) -> (b, n, d)>, affine_map<(b, m, n, d, e) -> (b, n, e)>]}
+      ins(%q, %k, %v, %g, %row, %row, %row : memref<2x64x32xf16>, memref<2x48x32xf16>, memref<2x48x16xf16>, memref<2x64x16xf16>, memref<2x64xf32>, memref<2x64xf32>, memref<2x64xf32>)
+      outs(%dq, %dk, %dv : memref<2x64x32xf32>, memref<2x48x32xf16>, memref<2x48x16xf16>) {
+  ^bb0(%s: f32, %p: f32, %dp: f32, %inner: f32, %x: f32, %i: index, %j: index, %l: index):
+    %0 = arith.truncf %p : f32 to f16
+    %1 = arith.subf %dp, %inner : f32
+    %2 = arith.mulf %p, %1 : f32
+    %3 = arith.truncf %2 : f32 to f16
+    %4 = arith.truncf %x : f32 to f16
+    kernel.yield %s, %0, %3, %x, %4, %4 : f32, f16, f16, f32, f16, f16
+  }
+  return
+}

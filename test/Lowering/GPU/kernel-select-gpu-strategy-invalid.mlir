@@ -108,3 +108,55 @@ func.func @nothing() {
   }
   return
 }
+
+// -----
+
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %q = runtime.input %inputs[0] : memref<2x64x32xf16>
+  %k = runtime.input %inputs[1] : memref<2x48x32xbf16>
+  %v = runtime.input %inputs[2] : memref<2x48x16xbf16>
+  %mask = runtime.input %inputs[3] : memref<1x48xf32>
+  %o = runtime.output %outputs[0] () : memref<2x64x16xbf16>
+  %max = runtime.output %outputs[1] () : memref<2x64xf32>
+  %sum = runtime.output %outputs[2] () : memref<2x64xf32>
+
+  device.group attention {
+    // expected-error @below {{expected factors of bf16 or of f16, of one type, got 'bf16' and 'f16'}}
+    kernel.attention {indexing_maps = [affine_map<(b, m, n, d, e) -> (b, m, d)>, affine_map<(b, m, n, d, e) -> (b, n, d)>, affine_map<(b, m, n, d, e) -> (b, n, e)>, affine_map<(b, m, n, d, e) -> (0, n)>, affine_map<(b, m, n, d, e) -> (b, m, e)>, affine_map<(b, m, n, d, e) -> (b, m)>, affine_map<(b, m, n, d, e) -> (b, m)>]}
+      ins(%q, %k, %v, %mask : memref<2x64x32xf16>, memref<2x48x32xbf16>, memref<2x48x16xbf16>, memref<1x48xf32>) outs(%o, %max, %sum : memref<2x64x16xbf16>, memref<2x64xf32>, memref<2x64xf32>) {
+  ^bb0(%s: f32, %p: f32, %x: f32, %hidden: f32, %i: index, %j: index, %l: index):
+    %0 = arith.addf %s, %hidden : f32
+    %1 = arith.truncf %p : f32 to bf16
+    %2 = arith.truncf %x : f32 to bf16
+    kernel.yield %0, %1, %2 : f32, bf16, bf16
+  }
+  }
+  return %ok : i32
+}
+
+// -----
+
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %q = runtime.input %inputs[0] : memref<2x64x264xbf16>
+  %k = runtime.input %inputs[1] : memref<2x48x264xbf16>
+  %v = runtime.input %inputs[2] : memref<2x48x16xbf16>
+  %mask = runtime.input %inputs[3] : memref<1x48xf32>
+  %o = runtime.output %outputs[0] () : memref<2x64x16xbf16>
+  %max = runtime.output %outputs[1] () : memref<2x64xf32>
+  %sum = runtime.output %outputs[2] () : memref<2x64xf32>
+
+  device.group attention {
+    // expected-error @below {{expected heads of at most 256 elements, got 264}}
+    kernel.attention {indexing_maps = [affine_map<(b, m, n, d, e) -> (b, m, d)>, affine_map<(b, m, n, d, e) -> (b, n, d)>, affine_map<(b, m, n, d, e) -> (b, n, e)>, affine_map<(b, m, n, d, e) -> (0, n)>, affine_map<(b, m, n, d, e) -> (b, m, e)>, affine_map<(b, m, n, d, e) -> (b, m)>, affine_map<(b, m, n, d, e) -> (b, m)>]}
+      ins(%q, %k, %v, %mask : memref<2x64x264xbf16>, memref<2x48x264xbf16>, memref<2x48x16xbf16>, memref<1x48xf32>) outs(%o, %max, %sum : memref<2x64x16xbf16>, memref<2x64xf32>, memref<2x64xf32>) {
+  ^bb0(%s: f32, %p: f32, %x: f32, %hidden: f32, %i: index, %j: index, %l: index):
+    %0 = arith.addf %s, %hidden : f32
+    %1 = arith.truncf %p : f32 to bf16
+    %2 = arith.truncf %x : f32 to bf16
+    kernel.yield %0, %1, %2 : f32, bf16, bf16
+  }
+  }
+  return %ok : i32
+}

@@ -207,7 +207,13 @@ def test_steps(name, more, casts, updates):
     assert bf16["total"]["launches"] <= fp32["total"]["launches"] + more
     assert sum(map(only_casts, bf16["launches"])) <= casts
     assert count_bytes(bf16) < count_bytes(fp32)
-    assert count_multiply_adds(bf16) == count_multiply_adds(fp32)
+    # Attention computes its scores once more in each of its gradient's passes.
+    again = sum(
+        launch["tensor_multiply_adds"] for launch in bf16["launches"]
+        if launch["kernel"].startswith("attention")
+    )
+    products = count_multiply_adds(bf16) - count_multiply_adds(fp32)
+    assert 0 <= products <= again / 2
     for figures, copies in (fp32, 0), (bf16, 1 / 6):
         update = figures["kinds"]["update"]
         assert update["launches"] <= updates
@@ -231,11 +237,12 @@ def test_a_transformer_step(tmp_path):
     assert figures["kinds"]["update"]["launches"] == 1
     # Each layer has 12 products of 512 x 512, and two of all tokens for
     # attention; a gradient takes two more. Scores are computed for the first
-    # token only.
+    # token only. The gradient of attention computes three products again.
     tokens = 16 * 128
     layer = tokens * (12 * 512 * 512 + 2 * 128 * 512)
     scores = 16 * 512 * 2
-    assert count_multiply_adds(figures) == 3 * (6 * layer + scores)
+    again = 6 * tokens * 3 * 128 * 512
+    assert count_multiply_adds(figures) == 3 * (6 * layer + scores) + again
     assert total["other_multiply_adds"] <= 3 * scores
 
 

@@ -30,6 +30,12 @@ public:
 
   /// Adds `root` and the ops inside.
   void add(mlir::Operation *root);
+  /// Adds multiply-adds by tensor cores, and other operations, that no op
+  /// stands for.
+  void addProducts(uint64_t products, uint64_t operations) {
+    counts.tensor += products;
+    counts.operations += operations;
+  }
   /// Returns the counts since the last call; `temporaryBytes` are written
   /// and read in addition.
   device::WorkAttr take(mlir::MLIRContext *context, device::WorkKind kind,

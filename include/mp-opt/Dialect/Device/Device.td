@@ -50,6 +50,7 @@ def Device_GroupOp : Device_Op<"group", [SingleBlock, NoTerminator,
     * `reduce`: one `linalg.generic` with reductions;
     * `contract`: one `kernel.contract`, or several that differ only in their
       memory;
+    * `attention`: one `kernel.attention` or `kernel.attention_gradient`;
     * `row_wise`: one `scf.forall`; each iteration is computed by the threads of
       one block together;
     * `single_block`: all other ops, computed by the threads of one block

@@ -53,6 +53,7 @@ def Device_Kind : Device_Enum<"Kind", "the kind of a group", [
     I32EnumAttrCase<"Scatter", 5, "scatter">,
     I32EnumAttrCase<"Fused", 6, "fused">,
     I32EnumAttrCase<"Collective", 7, "collective">,
+    I32EnumAttrCase<"Attention", 8, "attention">,
   ]>;
 
 def Device_KindAttr : EnumAttr<Device_Dialect, Device_Kind, "kind">;
@@ -138,10 +139,10 @@ def Device_WorkAttr : AttrDef<Device_Dialect, "Work"> {
     The attribute has the counts of one launch, or of all parts of a launch that
     have the same kind:
 
-    * `kind` follows from that of the `device.group`: `product` (`contract`),
-      `map` (`elementwise`), `sum` (`reduce`), `rows` (`row_wise`), `block` (all
-      others). `update` stands for any of them except `product`, if it
-      overwrites a state. `copy` is not a launch, but a copy.
+    * `kind` follows from that of the `device.group`: `product` (`contract` and
+      `attention`), `map` (`elementwise`), `sum` (`reduce`), `rows`
+      (`row_wise`), `block` (all others). `update` stands for any of them except
+      `product`, if it overwrites a state. `copy` is not a launch, but a copy.
     * `read`: bytes that are read, except those that the launch itself has
       written before; `written`: bytes that are written. Each byte counts once,
       however often it is accessed; if parts of several kinds access it, it

@@ -127,11 +127,22 @@ def Kernel_ContractOp : Kernel_Op<"contract", [
   }];
 }
 
+include "mp-opt/Dialect/Kernel/Attention.td"
+
 def Kernel_YieldOp : Kernel_Op<"yield", [
-    Pure, ReturnLike, Terminator, HasParent<"ContractOp">]> {
-  let summary = "the element that is stored";
-  let arguments = (ins AnyType:$value);
-  let assemblyFormat = "$value attr-dict `:` type($value)";
+    Pure, ReturnLike, Terminator,
+    ParentOneOf<["ContractOp", "AttentionOp", "AttentionGradientOp"]>]> {
+  let summary = "the elements that a region computes";
+  let description = [{
+    The region of a contraction yields one element, which is stored; that of
+    attention yields one for each of the functions that it stands for.
+  }];
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+  let extraClassDeclaration = [{
+    /// The element that a contraction stores.
+    ::mlir::Value getValue() { return getValues().front(); }
+  }];
 }
 
 def Kernel_Element : AnyTypeOf<[AnyFloat, AnySignlessInteger]>;

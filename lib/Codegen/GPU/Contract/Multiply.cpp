@@ -8,10 +8,7 @@
 #include "Multiply.h"
 
 #include "AMDMultiply.h"
-#include "TileCopy.h"
-
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "Fragments.h"
 
 using namespace mlir;
 
@@ -136,7 +133,7 @@ public:
       for (auto [i, left] : llvm::enumerate(a))
         for (auto [j, right] : llvm::enumerate(b))
           emitMMA(
-              e, left, right,
+              e, plan.lhs.element, left, right,
               MutableArrayRef<Value>(next).slice((i * b.size() + j) * 4, 4));
     }
     return next;
@@ -147,44 +144,6 @@ public:
   }
 
 private:
-  /// Four matrices of 8 x 8, of tf32 8 x 4, of which this lane names row
-  /// lane mod 8 of that with the number lane / 8: two by two along K and along
-  /// M or N, beginning at `k` and `first`.
-  SmallVector<Value> loadMatrices(TileBuilder &e, Value memory,
-                                  const CopyPlan &copy, Value stage,
-                                  Value first, int64_t k, Value besideK,
-                                  Value beside) const {
-    Value line, position;
-    Value inMatrix = e.rem(lane, 8);
-    if (copy.linesOfK) {
-      line = e.add(e.add(first, e.mul(beside, 8)), inMatrix);
-      position = e.add(besideK, k / copy.chunk);
-    } else {
-      line = e.add(e.add(e.mul(besideK, 8), inMatrix), k);
-      position = e.add(e.div(first, 8), beside);
-    }
-    Value at = getPlace(e, copy, stage, line, position);
-    auto type = VectorType::get({4, copy.chunk / 4}, copy.element);
-    // Products require pairs of neighbours along K.
-    Value matrices = nvgpu::LdMatrixOp::create(
-        e, type, memory, ValueRange{e.toIndex(at)},
-        /*transpose=*/!copy.linesOfK, /*numTiles=*/4u);
-    SmallVector<Value> registers;
-    for (int64_t i = 0; i < 4; ++i)
-      registers.push_back(
-          toRegister(e, vector::ExtractOp::create(e, matrices, i)));
-    return registers;
-  }
-
-  /// The offset of a chunk in shared memory.
-  static Value getPlace(TileBuilder &e, const CopyPlan &copy, Value stage,
-                        Value line, Value position) {
-    position =
-        getSwizzled(e, line, position, copy.pitch / copy.chunk, copy.swizzle);
-    return e.add(e.mul(stage, copy.getStageSize()),
-                 e.add(e.mul(line, copy.pitch), e.mul(position, copy.chunk)));
-  }
-
   /// The same matrices of tf32, of which shared memory has lines of M or N,
   /// element by element: of each, row lane / 4 and element lane mod 4 of K.
   /// Matrices follow each other along K where `isKInner`.
@@ -198,68 +157,31 @@ private:
       int64_t beside = isKInner ? i / 2 : i % 2;
       Value line = e.add(column, 4 * besideK);
       Value place = e.add(e.add(first, row), 8 * beside);
-      Value at = e.add(getPlace(e, copy, stage, line, e.div(place, 4)),
+      Value at = e.add(getSharedPlace(e, copy, stage, line, e.div(place, 4)),
                        e.rem(place, 4));
       registers.push_back(roundToTF32(e, e.load(memory, at, 1)));
     }
     return registers;
   }
 
-  /// Rounds to nearest; mma.sync would drop bits.
-  static Value roundToTF32(TileBuilder &e, Value element) {
-    return NVVM::ConvertFloatToTF32Op::create(e, e.getI32Type(), element,
-                                              NVVM::FPRoundingMode::RNA);
-  }
-
-  /// Converts to mma.sync's operands: bf16 in words, fp16 in pairs, tf32 in
-  /// words.
-  static Value toRegister(TileBuilder &e, Value pair) {
-    Type element = cast<VectorType>(pair.getType()).getElementType();
-    if (element.isF16())
-      return pair;
-    if (element.isF32())
-      return roundToTF32(e, vector::ExtractOp::create(e, pair, 0));
-    auto type = VectorType::get({1}, e.getI32Type());
-    Value words = vector::BitCastOp::create(e, type, pair);
-    return vector::ExtractOp::create(e, words, 0);
-  }
-
   /// Rows 0 to 7 and 8 to 15 of elements 0 to 7 of K, then of 8 to 15.
   SmallVector<Value> loadLHS(TileBuilder &e, Value stage, int64_t row,
                              int64_t k) const {
-    Value matrix = e.div(lane, 8), first = e.add(firstRow, row);
+    Value first = e.add(firstRow, row);
     if (plan.lhs.needsElements())
       return loadElements(e, lhs, plan.lhs, stage, first, k,
                           /*isKInner=*/false);
-    return loadMatrices(e, lhs, plan.lhs, stage, first, k, e.div(matrix, 2),
-                        e.rem(matrix, 2));
+    return loadLHSFragment(e, {lhs, plan.lhs, stage}, lane, first, k);
   }
 
   /// Elements 0 to 7 and 8 to 15 of K of columns 0 to 7, then of 8 to 15.
   SmallVector<Value> loadRHS(TileBuilder &e, Value stage, int64_t column,
                              int64_t k) const {
-    Value matrix = e.div(lane, 8), first = e.add(firstColumn, column);
+    Value first = e.add(firstColumn, column);
     if (plan.rhs.needsElements())
       return loadElements(e, rhs, plan.rhs, stage, first, k,
                           /*isKInner=*/true);
-    return loadMatrices(e, rhs, plan.rhs, stage, first, k, e.rem(matrix, 2),
-                        e.div(matrix, 2));
-  }
-
-  void emitMMA(TileBuilder &e, ArrayRef<Value> a, ArrayRef<Value> b,
-               MutableArrayRef<Value> sums) const {
-    auto type = LLVM::LLVMStructType::getLiteral(
-        e.getContext(), SmallVector<Type>(4, e.getF32Type()));
-    Type element = plan.lhs.element;
-    NVVM::MMATypes factor = element.isF32()    ? NVVM::MMATypes::tf32
-                            : element.isBF16() ? NVVM::MMATypes::bf16
-                                               : NVVM::MMATypes::f16;
-    Value result = NVVM::MmaOp::create(
-        e, type, a, b, ArrayRef<Value>(sums), ArrayRef<int64_t>{16, 8, depth},
-        std::nullopt, std::nullopt, std::array{factor, factor},
-        std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
-    for (auto [i, sum] : llvm::enumerate(sums))
-      sum = LLVM::ExtractValueOp::create(e, result, int64_t(i));
+    return loadRHSFragments(e, {rhs, plan.rhs, stage}, lane, first, k);
   }
 
   const TilePlan &plan;

@@ -20,16 +20,20 @@ static int64_t getExtent(MemRefType type) {
   return offset + last + 1;
 }
 
+Value makeLine(TileBuilder &e, MemRefType type, Value memory) {
+  int64_t extent = getExtent(type);
+  auto lineType =
+      MemRefType::get({extent}, type.getElementType(),
+                      MemRefLayoutAttrInterface(), type.getMemorySpace());
+  return memref::ReinterpretCastOp::create(e, lineType, memory, /*offset=*/0,
+                                           ArrayRef<int64_t>{extent},
+                                           ArrayRef<int64_t>{1});
+}
+
 OperandPlaces::OperandPlaces(TileBuilder &e, const Problem &problem,
                              unsigned operand, Value memory)
     : problem(problem), number(operand) {
-  MemRefType type = problem.types[operand];
-  auto lineType =
-      MemRefType::get({getExtent(type)}, type.getElementType(),
-                      MemRefLayoutAttrInterface(), type.getMemorySpace());
-  line = memref::ReinterpretCastOp::create(e, lineType, memory, /*offset=*/0,
-                                           ArrayRef<int64_t>{getExtent(type)},
-                                           ArrayRef<int64_t>{1});
+  line = makeLine(e, problem.types[operand], memory);
   for (const Coordinate &bound : problem.bounds)
     if (bound.operand == operand)
       bounds.push_back(bound);

@@ -28,6 +28,9 @@ struct BlockPlace {
   mlir::Value batch, m, n;
 };
 
+/// Memory of this type as one line, from its first element on.
+mlir::Value makeLine(TileBuilder &e, mlir::MemRefType type, mlir::Value memory);
+
 /// An operand as one line of memory.
 class OperandPlaces {
 public:

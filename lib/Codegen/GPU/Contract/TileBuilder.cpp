@@ -44,8 +44,8 @@ Value TileBuilder::rem(Value a, int64_t b) {
 Value TileBuilder::exclusiveOr(Value a, Value b) {
   return createOrFold<arith::XOrIOp>(a, b);
 }
-Value TileBuilder::isWithin(Value a, int64_t b) {
-  return createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ult, a, index(b));
+Value TileBuilder::isWithin(Value a, Value b) {
+  return createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ult, a, b);
 }
 Value TileBuilder::both(Value a, Value b) {
   if (!a || !b)
@@ -88,10 +88,9 @@ TileBuilder::ifElseZero(Value condition, TypeRange types,
   return op.getResults();
 }
 
-SmallVector<Value> TileBuilder::loop(int64_t end, int64_t step,
+SmallVector<Value> TileBuilder::loop(Value begin, Value end, int64_t step,
                                      ValueRange carried, LoopBody body) {
-  auto op =
-      scf::ForOp::create(*this, index(0), index(end), index(step), carried);
+  auto op = scf::ForOp::create(*this, begin, end, index(step), carried);
   OpBuilder::InsertionGuard guard(*this);
   setInsertionPointToStart(op.getBody());
   SmallVector<Value> next = body(op.getInductionVar(), op.getRegionIterArgs());
@@ -155,6 +154,35 @@ Value TileBuilder::castFloat(Value value, Type element) {
   if (fromBits < toBits)
     return arith::ExtFOp::create(*this, type, value);
   return arith::TruncFOp::create(*this, type, value);
+}
+
+/// Clones what `value`, a result or argument of the body, depends on.
+static Value cloneSlice(TileBuilder &e, Value value, IRMapping &mapping,
+                        Block &body,
+                        llvm::function_ref<Value(unsigned)> getArgument) {
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  if (auto argument = dyn_cast<BlockArgument>(value);
+      argument && argument.getOwner() == &body) {
+    mapping.map(value, getArgument(argument.getArgNumber()));
+    return mapping.lookup(value);
+  }
+  Operation *op = value.getDefiningOp();
+  bool isOutside = !op || op->getBlock() != &body;
+  if (isOutside && !(op && matchPattern(op, m_Constant())))
+    return value;
+  if (!isOutside)
+    for (Value operand : op->getOperands())
+      mapping.map(operand, cloneSlice(e, operand, mapping, body, getArgument));
+  e.clone(*op, mapping);
+  return mapping.lookup(value);
+}
+
+Value applyBody(TileBuilder &e, Block &body, unsigned result,
+                llvm::function_ref<Value(unsigned)> getArgument,
+                IRMapping known) {
+  Value yielded = body.getTerminator()->getOperand(result);
+  return cloneSlice(e, yielded, known, body, getArgument);
 }
 
 Value TileBuilder::fma(Value a, Value b, Value c) {

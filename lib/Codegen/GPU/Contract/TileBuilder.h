@@ -14,6 +14,7 @@
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mp::kernel::tiling {
@@ -41,7 +42,8 @@ public:
   Value rem(Value a, int64_t b);
   Value exclusiveOr(Value a, Value b);
   /// True if 0 <= a < b.
-  Value isWithin(Value a, int64_t b);
+  Value isWithin(Value a, Value b);
+  Value isWithin(Value a, int64_t b) { return isWithin(a, index(b)); }
   Value both(Value a, Value b);
   Value select(Value condition, Value yes, Value no);
   Value zero(mlir::Type type);
@@ -55,6 +57,10 @@ public:
   using LoopBody = llvm::function_ref<llvm::SmallVector<Value>(
       Value i, mlir::ValueRange carried)>;
   llvm::SmallVector<Value> loop(int64_t end, int64_t step,
+                                mlir::ValueRange carried, LoopBody body) {
+    return loop(index(0), index(end), step, carried, body);
+  }
+  llvm::SmallVector<Value> loop(Value begin, Value end, int64_t step,
                                 mlir::ValueRange carried, LoopBody body);
 
   /// `width` elements of a line of memory, at a multiple of `width`; a scalar
@@ -73,6 +79,14 @@ public:
 private:
   mlir::IntegerType word;
 };
+
+/// Writes the `result`-th value that a region of arithmetic on scalars yields:
+/// clones the ops that it depends on, and constants outside of the region.
+/// `getArgument` returns the arguments that it depends on; `known` has results
+/// of ops that are not cloned.
+mlir::Value applyBody(TileBuilder &e, mlir::Block &body, unsigned result,
+                      llvm::function_ref<mlir::Value(unsigned)> getArgument,
+                      mlir::IRMapping known = {});
 
 } // namespace mp::kernel::tiling
 

@@ -7,8 +7,6 @@
 
 #include "TileStore.h"
 
-#include "mlir/IR/Matchers.h"
-
 using namespace mlir;
 
 namespace mp::kernel::tiling {
@@ -179,13 +177,13 @@ private:
       SmallVector<Value> arguments{sum};
       for (ArrayRef<Value> extra : extras)
         arguments.push_back(extra[j]);
-      results.push_back(applyEpilogue(arguments));
+      results.push_back(
+          applyBody(e, ContractOp(problem.op).getEpilogue().front(), 0,
+                    [&](unsigned number) { return arguments[number]; }));
     }
     e.store(e.fromElements(results), places.back().getMemory(),
             getPlace(getNumExtras()));
   }
-
-  Value applyEpilogue(ArrayRef<Value> arguments);
 
   TileBuilder &e;
   const Problem &problem;
@@ -199,27 +197,6 @@ private:
   SmallVector<Line> rows;
 };
 } // namespace
-
-/// Emits the region on scalars. Constants outside of it are cloned here.
-Value TileStore::applyEpilogue(ArrayRef<Value> arguments) {
-  Block &body = ContractOp(problem.op).getEpilogue().front();
-  IRMapping mapping;
-  mapping.map(body.getArguments(), arguments);
-  auto take = [&](Value value) {
-    Operation *constant = value.getDefiningOp();
-    if (mapping.contains(value) || !constant || constant->getBlock() == &body ||
-        !matchPattern(constant, m_Constant()))
-      return;
-    mapping.map(value, e.clone(*constant)->getResult(0));
-  };
-  for (Operation &inner : body.without_terminator()) {
-    llvm::for_each(inner.getOperands(), take);
-    e.clone(inner, mapping);
-  }
-  Value yielded = cast<YieldOp>(body.getTerminator()).getValue();
-  take(yielded);
-  return mapping.lookupOrDefault(yielded);
-}
 
 void storeTile(TileBuilder &e, const Problem &problem, const TilePlan &plan,
                ArrayRef<OperandPlaces> places, const Multiply &multiply,

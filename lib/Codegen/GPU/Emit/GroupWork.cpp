@@ -7,8 +7,10 @@
 
 #include "GroupWork.h"
 
+#include "../GroupForms.h"
 #include "mp-opt/Codegen/Common/MemoryAccesses.h"
 #include "mp-opt/Codegen/Common/WorkCounter.h"
+#include "mp-opt/Codegen/GPU/Attention.h"
 #include "mp-opt/Codegen/GPU/Contract.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
@@ -23,7 +25,7 @@ using device::Kind;
 using device::WorkKind;
 
 static WorkKind getWorkKind(device::GroupOp group) {
-  if (group.getKind() == Kind::Contract)
+  if (group.getKind() == Kind::Contract || group.getKind() == Kind::Attention)
     return WorkKind::Product;
   for (const Access &access : findAccesses(group))
     if (access.isWrite && access.range.base.getDefiningOp<runtime::InputOp>())
@@ -58,8 +60,14 @@ ArrayAttr countWork(device::GroupOp group, uint64_t temporaryBytes) {
   WorkCounter counter(getTensorCost);
   SmallVector<Attribute> list;
   for (auto &[kind, ofKind] : partsOf) {
-    for (device::GroupOp part : ofKind)
+    for (device::GroupOp part : ofKind) {
       counter.add(part);
+      if (part.getKind() == Kind::Attention) {
+        Operation *op = findWork(part.getBody().front());
+        kernel::AttentionWork work = kernel::countAttentionWork(op);
+        counter.addProducts(work.products, work.operations);
+      }
+    }
     list.push_back(counter.take(group.getContext(), kind,
                                 std::exchange(temporaryBytes, 0)));
   }

@@ -21,13 +21,14 @@
 #include "IndexedCode.h"
 #include "KernelFunction.h"
 #include "mp-opt/Codegen/Common/MemoryAccesses.h"
-#include "mp-opt/Codegen/GPU/Contract.h"
+#include "mp-opt/Codegen/GPU/Attention.h"
 #include "mp-opt/Codegen/Target/GPULimits.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -78,6 +79,7 @@ private:
   void takeStarts(linalg::GenericOp op, GenericCode &code);
   LogicalResult emitReduce(linalg::GenericOp op);
   LogicalResult emitContract(kernel::ContractOp op);
+  LogicalResult emitAttention(Operation *op);
   LogicalResult emitParts();
   void nestParts(ArrayRef<std::pair<scf::IfOp, int64_t>> parts);
   Threads makeThreads();
@@ -226,6 +228,19 @@ LogicalResult GroupConverter::emitContract(kernel::ContractOp op) {
     return failure();
   emitContractTiles(b, identical);
   sharedBytes = tiles.shared;
+  return success();
+}
+
+LogicalResult GroupConverter::emitAttention(Operation *op) {
+  if (failed(kernel::verifyGPUAttention(op)))
+    return failure();
+  kernel::ContractLaunch launch = kernel::getAttentionLaunch(op);
+  if (failed(expectBlocks(op, launch.grid[0], launch.block[0])))
+    return failure();
+  b.setInsertionPoint(op);
+  kernel::emitAttention(b, op, getOwnBlock(op->getLoc()));
+  b.eraseOp(op);
+  sharedBytes = launch.shared;
   return success();
 }
 
@@ -435,6 +450,8 @@ LogicalResult GroupConverter::emit(Kind kind) {
     return emitIndexed(cast<scf::ForOp>(work));
   case Kind::Contract:
     return emitContract(cast<kernel::ContractOp>(work));
+  case Kind::Attention:
+    return emitAttention(work);
   case Kind::Reduce:
     return emitReduce(cast<linalg::GenericOp>(work));
   default:
@@ -477,6 +494,8 @@ static StringRef getKernelName(Kind kind) {
     return "reduce";
   case Kind::Contract:
     return "contract";
+  case Kind::Attention:
+    return "attention";
   case Kind::RowWise:
     return "rows";
   case Kind::SingleBlock:
@@ -510,6 +529,11 @@ LogicalResult GroupConverter::emitKernel(device::GroupOp group, Kernel &made) {
   function.setName(made.name);
   int32_t threads = group.getStrategyAttr().getThreads();
   function.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({threads, 1, 1}));
+  // With the number of blocks that must fit, ptxas does not spill registers for
+  // more of them.
+  if (group.getKind() == Kind::Attention)
+    function->setDiscardableAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                                 b.getI32IntegerAttr(kernel::attentionBlocks));
   return success();
 }
 

@@ -251,8 +251,8 @@ static int64_t countPoints(Operation &op) {
 
 /// True if the op is done by a kernel when it is not in a branch.
 static bool isWork(Operation &op) {
-  return isa<linalg::LinalgOp, kernel::ContractOp, memref::CopyOp,
-             scf::ForallOp>(op);
+  return isa<linalg::LinalgOp, kernel::ContractOp, kernel::AttentionOp,
+             kernel::AttentionGradientOp, memref::CopyOp, scf::ForallOp>(op);
 }
 
 /// The points of a side, if each op of it can be a branch of its own: it is
@@ -322,6 +322,8 @@ Kind KernelFormer::getKind(Operation &op) {
     return Kind::Collective;
   if (isa<kernel::ContractOp>(op))
     return Kind::Contract;
+  if (isa<kernel::AttentionOp, kernel::AttentionGradientOp>(op))
+    return Kind::Attention;
   if (isa<scf::ForallOp>(op))
     return Kind::RowWise;
   if (auto loop = dyn_cast<scf::ForOp>(op); loop && IndexedLoop::get(loop))
@@ -379,7 +381,7 @@ bool KernelFormer::isBoundToOpen(Operation &op) {
 
 void KernelFormer::addToGroup(Operation &op, Kind kind) {
   Operation *guarded = findGuarded(op);
-  bool isSmall = kind != Kind::Contract &&
+  bool isSmall = kind != Kind::Contract && kind != Kind::Attention &&
                  countPoints(guarded ? *guarded : op) <= maxBlockPoints;
   bool isOfHost = kind == Kind::Collective;
   bool joins = kind == Kind::SingleBlock || isOfHost || isSmall;

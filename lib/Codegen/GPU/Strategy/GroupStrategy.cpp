@@ -17,6 +17,7 @@
 #include "../Emit/GenericCode.h"
 #include "../Emit/IndexedCode.h"
 #include "../GroupForms.h"
+#include "mp-opt/Codegen/GPU/Attention.h"
 #include "mp-opt/Codegen/Target/KnownTargets.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -142,6 +143,12 @@ FailureOr<device::StrategyAttr> StrategySelector::select() {
   case Kind::Contract: {
     auto ops = work->getBlock()->getOps<kernel::ContractOp>();
     return selectContract(*ops.begin(), llvm::range_size(ops));
+  }
+  case Kind::Attention: {
+    if (failed(kernel::verifyGPUAttention(work)))
+      return failure();
+    kernel::ContractLaunch launch = kernel::getAttentionLaunch(work);
+    return make(Sharing::Tiles, launch.grid[0], launch.block[0]);
   }
   case Kind::RowWise:
     return selectRows(cast<scf::ForallOp>(work));
