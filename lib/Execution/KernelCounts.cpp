@@ -4,21 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// Basic blocks are visited in topological order without back edges. One
-// executes as often as its predecessors branch to it; a header of a loop as
-// often as that, times its trip count. Within a loop only branches that stay in
-// it share its executions, and its exits share those of the whole loop.
-// Branches that depend on the numbers of block and thread alone, such as those
-// to the parts of a kernel, are evaluated for a sample of threads.
-//
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Execution/KernelCounts.h"
+#include "KernelExecutions.h"
 
-#include "llvm/ADT/PostOrderIterator.h"
-#include "llvm/Analysis/LoopInfo.h"
-#include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -29,9 +18,6 @@
 #include "llvm/Transforms/Scalar/InferAddressSpaces.h"
 #include "llvm/Transforms/Vectorize/LoadStoreVectorizer.h"
 
-#include <map>
-#include <numeric>
-
 using namespace llvm;
 
 namespace mp {
@@ -41,35 +27,19 @@ namespace {
 /// Address spaces of NVPTX.
 enum Space : unsigned { genericSpace = 0, globalSpace = 1, sharedSpace = 3 };
 
-/// Trips of a loop whose count is not known.
-constexpr double unknownTrips = 8;
-
-/// Threads of a launch for which branches are evaluated.
-constexpr unsigned numSamples = 256;
-struct Sample {
-  int64_t block = 0, thread = 0;
-};
-/// How often each sample executes a block, divided by the number of samples.
-using Shares = std::vector<float>;
-
 /// Counts the instructions of one kernel.
 class KernelCounter {
 public:
   KernelCounter(Function &kernel, LaunchShape shape,
                 FunctionAnalysisManager &analyses)
-      : kernel(kernel), shape(shape),
-        loops(analyses.getResult<LoopAnalysis>(kernel)),
-        evolution(analyses.getResult<ScalarEvolutionAnalysis>(kernel)),
+      : kernel(kernel),
+        executions(kernel, shape, analyses.getResult<LoopAnalysis>(kernel),
+                   analyses.getResult<ScalarEvolutionAnalysis>(kernel)),
         layout(kernel.getDataLayout()) {}
 
   KernelCounts count();
 
 private:
-  void setExecutions();
-  void leave(BasicBlock *block);
-  std::optional<int64_t> evaluate(const Value *value, const Sample &sample,
-                                  unsigned depth = 16);
-  double getTrips(Loop *loop);
   void countBlock(BasicBlock &block, double executions);
   void countAccess(const Instruction &access, double executions);
   void countCall(const CallInst &call, double executions);
@@ -79,163 +49,15 @@ private:
     return unsigned(layout.getTypeStoreSize(type).getFixedValue());
   }
 
-  Shares &getShares(BasicBlock *block) {
-    Shares &shares = executed[block];
-    shares.resize(numSamples);
-    return shares;
-  }
-
   Function &kernel;
-  const LaunchShape shape;
-  LoopInfo &loops;
-  ScalarEvolution &evolution;
+  KernelExecutions executions;
   const DataLayout &layout;
   KernelCounts counts;
-  SmallVector<Sample, 0> samples;
-  std::map<BasicBlock *, Shares> executed;
-  /// Executions of a loop's first block by edges from outside.
-  std::map<Loop *, Shares> entered;
   /// True if loads have been counted that no barrier has followed yet.
   bool isWaiting = false;
 };
 
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Executions of blocks
-//===----------------------------------------------------------------------===//
-
-/// The result of an operation on integers; absent for all others.
-static std::optional<int64_t> fold(unsigned opcode, uint64_t left,
-                                   uint64_t right) {
-  switch (opcode) {
-  case Instruction::Add:
-    return int64_t(left + right);
-  case Instruction::Sub:
-    return int64_t(left - right);
-  case Instruction::Mul:
-    return int64_t(left * right);
-  case Instruction::And:
-    return int64_t(left & right);
-  case Instruction::Or:
-    return int64_t(left | right);
-  case Instruction::Xor:
-    return int64_t(left ^ right);
-  case Instruction::Shl:
-    return right < 64 ? std::optional(int64_t(left << right)) : std::nullopt;
-  case Instruction::LShr:
-    return right < 64 ? std::optional(int64_t(left >> right)) : std::nullopt;
-  case Instruction::UDiv:
-    return right ? std::optional(int64_t(left / right)) : std::nullopt;
-  case Instruction::URem:
-    return right ? std::optional(int64_t(left % right)) : std::nullopt;
-  default:
-    return std::nullopt;
-  }
-}
-
-double KernelCounter::getTrips(Loop *loop) {
-  unsigned trips = evolution.getSmallConstantTripCount(loop);
-  if (!trips)
-    trips = evolution.getSmallConstantMaxTripCount(loop);
-  return trips ? double(trips) : unknownTrips;
-}
-
-/// The value of an expression of the block's and the thread's number; absent if
-/// it depends on anything else.
-std::optional<int64_t> KernelCounter::evaluate(const Value *value,
-                                               const Sample &sample,
-                                               unsigned depth) {
-  if (const auto *constant = dyn_cast<ConstantInt>(value))
-    return constant->getBitWidth() <= 64
-               ? std::optional<int64_t>(constant->getSExtValue())
-               : std::nullopt;
-  if (const auto *call = dyn_cast<IntrinsicInst>(value)) {
-    switch (call->getIntrinsicID()) {
-    case Intrinsic::nvvm_read_ptx_sreg_ctaid_x:
-      return sample.block;
-    case Intrinsic::nvvm_read_ptx_sreg_tid_x:
-      return sample.thread;
-    case Intrinsic::nvvm_read_ptx_sreg_ntid_x:
-      return shape.threads;
-    default:
-      return std::nullopt;
-    }
-  }
-  const auto *op = dyn_cast<Instruction>(value);
-  if (!op || !depth || op->getType()->isVectorTy() ||
-      !op->getType()->isIntegerTy())
-    return std::nullopt;
-  if (isa<CastInst, FreezeInst>(op))
-    return op->getOperand(0)->getType()->isIntegerTy()
-               ? evaluate(op->getOperand(0), sample, depth - 1)
-               : std::nullopt;
-  if (!isa<BinaryOperator, ICmpInst>(op))
-    return std::nullopt;
-  auto left = evaluate(op->getOperand(0), sample, depth - 1);
-  auto right = left ? evaluate(op->getOperand(1), sample, depth - 1) : left;
-  if (!right)
-    return std::nullopt;
-  if (const auto *compared = dyn_cast<ICmpInst>(op))
-    return ICmpInst::compare(APInt(64, uint64_t(*left)),
-                             APInt(64, uint64_t(*right)),
-                             compared->getPredicate());
-  return fold(op->getOpcode(), uint64_t(*left), uint64_t(*right));
-}
-
-/// Divides the executions of a block among the blocks after it.
-void KernelCounter::leave(BasicBlock *block) {
-  Loop *loop = loops.getLoopFor(block);
-  const Shares shares = executed[block];
-  SmallVector<BasicBlock *, 4> inner, outer;
-  for (BasicBlock *next : successors(block))
-    (loop && !loop->contains(next) ? outer : inner).push_back(next);
-  auto *branch = dyn_cast<BranchInst>(block->getTerminator());
-  bool isDecided = branch && branch->isConditional() && inner.size() == 2;
-  for (unsigned number = 0; number < numSamples; ++number) {
-    std::optional<int64_t> condition;
-    if (isDecided && shares[number] > 0)
-      condition = evaluate(branch->getCondition(), samples[number]);
-    for (auto [index, next] : enumerate(inner)) {
-      if (loop && next == loop->getHeader())
-        continue;
-      double part = condition ? (*condition ? index == 0 : index == 1)
-                              : 1 / double(inner.size());
-      getShares(next)[number] += float(part) * shares[number];
-    }
-  }
-  for (BasicBlock *next : outer) {
-    // The outermost loop that the edge leaves is left once for each entry.
-    Loop *left = loop;
-    while (left->getParentLoop() && !left->getParentLoop()->contains(next))
-      left = left->getParentLoop();
-    SmallVector<std::pair<BasicBlock *, BasicBlock *>, 4> exits;
-    left->getExitEdges(exits);
-    Shares &target = getShares(next);
-    for (unsigned number = 0; number < numSamples; ++number)
-      target[number] += entered[left][number] / float(exits.size());
-  }
-}
-
-void KernelCounter::setExecutions() {
-  for (unsigned number = 0; number < numSamples; ++number) {
-    // Blocks are spread evenly; the factor is prime to the number of threads.
-    double place = (number + 0.5) / numSamples;
-    samples.push_back({int64_t(place * shape.blocks),
-                       int64_t(number * 97 % std::max(shape.threads, 1u))});
-  }
-  getShares(&kernel.getEntryBlock()).assign(numSamples, 1.0f / numSamples);
-  for (BasicBlock *block : ReversePostOrderTraversal<Function *>(&kernel)) {
-    Loop *loop = loops.getLoopFor(block);
-    if (loop && loop->getHeader() == block) {
-      entered[loop] = getShares(block);
-      for (float &share : getShares(block))
-        share *= float(getTrips(loop));
-    }
-    getShares(block);
-    leave(block);
-  }
-}
 
 //===----------------------------------------------------------------------===//
 // Instructions
@@ -476,10 +298,8 @@ unsigned KernelCounter::countRegisters() {
 //===----------------------------------------------------------------------===//
 
 KernelCounts KernelCounter::count() {
-  setExecutions();
   for (BasicBlock &block : kernel)
-    countBlock(block, std::accumulate(executed[&block].begin(),
-                                      executed[&block].end(), 0.0));
+    countBlock(block, executions.get(&block));
   // The system's own share of a block's memory, which machine code counts too.
   counts.staticShared = 1024;
   SmallPtrSet<const GlobalVariable *, 8> variables;

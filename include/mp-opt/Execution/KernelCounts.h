@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Counts are taken from LLVM IR after optimization, so they hold for any
-// kernel. A loop counts as often as its constant trip count says (the largest,
-// if it depends on the thread; 8 if it is unknown). Branches that depend on
-// data go to each of their targets equally often. Counts are therefore means
-// over threads, and estimates.
+// kernel. A loop counts as often as its trip count says, which may depend on
+// the numbers of block and thread; 8 times if data determine it. Branches that
+// depend on data go to each of their targets equally often. Counts are
+// therefore means over threads, and estimates.
 //
 //===----------------------------------------------------------------------===//
 

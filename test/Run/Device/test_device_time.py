@@ -19,6 +19,7 @@ from runs import MP_RUN, ROOT, make_step, mp_run, run_mp_opt, write_model
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import fit_device_times as fitted  # noqa: E402
 from make_models import encoder  # noqa: E402
+from test_attention import Attention, make  # noqa: E402
 
 PTXAS_VENV = os.environ.get("PTXAS_VENV", "~/.cache/mp-opt/venv-ptxas")
 
@@ -181,6 +182,20 @@ def test_exact_products(tmp_path):
     plan = estimate(write_model(tmp_path, net), "--fp32-products=tf32")
     # One of tf32 counts as two.
     assert count_all(plan, "tensor") == pytest.approx(2 * 256 * 256 * 512)
+
+
+@pytest.mark.parametrize("shift", [None, 0])
+def test_loops_that_depend_on_the_block(tmp_path, shift):
+    """Keys after a query are skipped: the mean over blocks is what is planned."""
+    plan = estimate(make(tmp_path, Attention(512, shift=shift)))
+    for name, counts in plan["kernels"].items():
+        made = planned = 0
+        for launch in plan["launches"]:
+            if launch["kernel"] == name and name.startswith("attention"):
+                made += counts["tensor"] * launch["grid"][0] * launch["block"][0]
+                planned += launch["tensor_multiply_adds"]
+        assert made == pytest.approx(planned, rel=0.15), name
+    assert any(name.startswith("attention") for name in plan["kernels"])
 
 
 @pytest.mark.skipif(not find_ptxas(), reason="needs CUDA's ptxas")
