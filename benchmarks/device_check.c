@@ -6,10 +6,12 @@
 // driver alone.
 //
 //   device_check --device            name, capability and driver, by tabs
-//   device_check ENTRY.txt [--seconds=S] [--results=FILE] [--once]
+//   device_check ENTRY.txt [--seconds=S] [--results=FILE] [--launches=FILE]
+//                          [--once]
 //
 // One row of a Markdown table for each entry, and one JSON object in FILE.
-// --once checks the first calls alone: for compute-sanitizer.
+// --launches appends a line of JSON for each launch of a few more calls, with
+// the time between events around it (MPOPT_LAUNCH_TIMES). --once checks the first calls alone: for compute-sanitizer.
 //
 // Exit codes: 0 right, 1 wrong, 2 usage or a damaged kit, 4 no device,
 // 5 a call has failed.
@@ -383,6 +385,24 @@ static double timeCalls(Buffers *b, double seconds, double *least, int *count) {
   return times[*count / 2];
 }
 
+/// Calls of which each launch is timed, after `timeCalls`. A line with the
+/// entry's name comes before those of a call. 0 if a call failed.
+static int timeLaunches(const Buffers *b, const char *path) {
+  enum { numCalls = 3 };
+  int isGood = 1;
+  setenv("MPOPT_LAUNCH_TIMES", path, 1);
+  for (int call = 0; isGood && call < numCalls; ++call) {
+    FILE *file = fopen(path, "a");
+    if (!file)
+      die(damaged, "a file cannot be written", path);
+    fprintf(file, "{\"entry\": \"%s\", \"call\": %d}\n", entry.name, call);
+    fclose(file);
+    isGood = !entry.run(b->inputs, b->outputs);
+  }
+  unsetenv("MPOPT_LAUNCH_TIMES");
+  return isGood;
+}
+
 //===-- Telling ----------------------------------------------------------===//
 
 /// Writes text as a JSON string.
@@ -480,7 +500,8 @@ static int finish(const char *results, const Result *r, const char *verdict,
   return code;
 }
 
-static int checkEntry(double seconds, const char *results, int isOnce) {
+static int checkEntry(double seconds, const char *results,
+                      const char *launches, int isOnce) {
   char verdict[600];
   Result r = {.isSame = -1};
   Buffers b = makeBuffers();
@@ -494,7 +515,7 @@ static int checkEntry(double seconds, const char *results, int isOnce) {
   }
   if (!r.first.code && !isOnce) {
     r.median = timeCalls(&b, seconds, &r.least, &r.count);
-    if (r.median < 0)
+    if (r.median < 0 || (launches && !timeLaunches(&b, launches)))
       r.first.code = failed, r.count = 0;
   }
   if (r.first.code) {
@@ -548,7 +569,7 @@ static int showDevice(void) {
 }
 
 int main(int argc, char **argv) {
-  const char *path = NULL, *results = NULL;
+  const char *path = NULL, *results = NULL, *launches = NULL;
   double seconds = 0.5;
   int isOnce = 0;
   for (int i = 1; i < argc; ++i) {
@@ -558,10 +579,13 @@ int main(int argc, char **argv) {
       isOnce = 1;
     else if (!strncmp(argv[i], "--results=", 10))
       results = argv[i] + 10;
+    else if (!strncmp(argv[i], "--launches=", 11))
+      launches = argv[i] + 11;
     else if (!strncmp(argv[i], "--seconds=", 10))
       seconds = atof(argv[i] + 10);
     else if (argv[i][0] == '-' || path)
-      die(damaged, "expected one entry, --seconds, --results or --once",
+      die(damaged,
+          "expected one entry, --seconds, --results, --launches or --once",
           argv[i]);
     else
       path = argv[i];
@@ -569,5 +593,5 @@ int main(int argc, char **argv) {
   if (!path)
     die(damaged, "expected an entry of a kit, or --device", "");
   readEntry(path);
-  return checkEntry(seconds, results, isOnce);
+  return checkEntry(seconds, results, launches, isOnce);
 }

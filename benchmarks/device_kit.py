@@ -15,8 +15,13 @@ processor's library of the same model gives; bounds are those of the tests of
 the emulated device, and for 16-bit outputs of forward models what test/Support
 allows.
 
-An entry is NAME.so, NAME.txt (device_check.c reads it) and NAME.bin, the data
-of its lines one after another:
+With --large or in --models there are also steps of large_models.py (gpt2-bf16,
+bert-large-bf16, resnet50-bf16, and small-gpt-bf16 for tests): torch's
+environment exports them, and the processor's results take minutes and 16 GB.
+
+An entry is NAME.so, NAME.txt (device_check.c reads it), NAME.plan.json (what
+bench --dry-run says of each launch, for comparison with launches.jsonl) and
+NAME.bin, the data of its lines one after another:
 
     library NAME.so PREFIX CALLS
     work BYTES FLOP LAUNCHES SECONDS-ON-H100 SECONDS-ON-H200
@@ -39,6 +44,7 @@ import sys
 import tempfile
 
 import cases
+import large_models
 import make_models
 import numpy as np
 import onnx
@@ -262,6 +268,24 @@ def big_entries(tools):
             )
 
 
+def large_entries(tools):
+    """Models that are exported where they are made, so only what is asked for."""
+    def write(name, flags, path):
+        source = large_models.find(name, tools["exported"])
+        converter(tools, source, flags)(path)
+
+    for name in large_models.MODELS:
+        wanted = f"{name}-bf16" in tools["wanted"]
+        if wanted or (tools["large"] and name in large_models.LARGE):
+            flags = step_flags(name, "bf16", cases.RATE)
+            yield Entry(
+                f"{name}-bf16", "large" if name in large_models.LARGE else "small",
+                functools.partial(write, name, flags), ("--in-place",),
+                [large_models.make_batch(name)] * 2,
+                functools.partial(loss_bound, name, "bf16"), True,
+            )
+
+
 def dims_of(path, batch):
     """Sizes of symbolic dimensions, which are those of the data."""
     sizes = {}
@@ -330,8 +354,9 @@ def expect(library, calls, states):
     return found
 
 
-def work_line(tools, path, flags):
-    """Bytes, operations and floors, by bench --dry-run."""
+def work_line(tools, path, flags, kept):
+    """Bytes, operations and floors, by bench --dry-run, whose last plan is
+    kept."""
     seconds = {}
     for device in ("h100", "h200"):
         text = run(
@@ -340,6 +365,7 @@ def work_line(tools, path, flags):
         )
         plan = json.loads(text)
         seconds[device] = plan["seconds"]
+    kept.write_text(text)
     total = plan["total"]
     products = total["tensor_multiply_adds"] + total["other_multiply_adds"]
     return (
@@ -366,7 +392,8 @@ def make_entry(tools, entry, kit):
     results = expect(model, entry.calls, dict(states))
     values = {value.name.decode(): value for value in model.inputs}
     lines = [f"library {entry.name}.so {prefix} {len(entry.calls)}"]
-    lines.append(work_line(tools, path, (*entry.flags, *dims)))
+    kept = kit / f"{entry.name}.plan.json"
+    lines.append(work_line(tools, path, (*entry.flags, *dims), kept))
     lines += [f"fill {name} {mode} {value:.9g}" for name, mode, value in fills]
     compared = 0
     with open(kit / f"{entry.name}.bin", "wb") as data:
@@ -406,6 +433,10 @@ def torch_cases(tools):
         entries.append((case.name, case.module, case.batch))
     for name, _, batch, module in big_models():
         entries.append((name, module, batch))
+    for name, (kind, options, _) in large_models.MODELS.items():
+        if tools["large"] and name in large_models.LARGE:
+            batch = large_models.make_batch(name)
+            entries.append((name, (kind, options), batch))
     return [
         {
             "name": name, "kind": module[0], "options": module[1],
@@ -428,6 +459,7 @@ def parse():
     add("--mp-opt", type=pathlib.Path, default=cases.tool("mp-opt"))
     add("--mp-run", type=pathlib.Path, default=cases.tool("mp-run"))
     add("--models", help="entries, by names that are parted by commas")
+    add("--large", action="store_true", help="steps of large_models.py as well")
     add("--device", default="cuda", choices=["cuda", "emulated"],
         help="emulated: libraries that run on the processor")
     add("--target", help="as of mp-opt; sm_80,sm_90a:cubin if there is ptxas")
@@ -449,7 +481,7 @@ def main():
     arguments = parse()
     arguments.kit.mkdir(parents=True, exist_ok=True)
     for old in arguments.kit.iterdir():
-        if old.suffix in (".so", ".txt", ".bin", ".list"):
+        if old.suffix in (".so", ".txt", ".bin", ".list", ".json"):
             old.unlink()
     make_program(arguments)
     with tempfile.TemporaryDirectory() as folder:
@@ -460,10 +492,13 @@ def main():
             "opt": arguments.mp_opt, "run": arguments.mp_run,
             "work": pathlib.Path(folder), "device": arguments.device,
             "targets": (f"--target={targets}",) if targets else (),
+            "large": arguments.large,
+            "wanted": (arguments.models or "").split(","),
+            "exported": pathlib.Path(folder) / "exported",
         }
         makers = (
             small_entries, train_entries, wide_entries, big_entries,
-            forward_entries,
+            forward_entries, large_entries,
         )
         entries = [entry for maker in makers for entry in maker(tools)]
         if arguments.models:
@@ -472,7 +507,7 @@ def main():
             if unknown:
                 sys.exit(f"device_kit.py: error: no entries {sorted(unknown)}")
             entries = [entry for entry in entries if entry.name in wanted]
-        order = ("small", "big", "models")
+        order = ("small", "big", "large", "models")
         entries.sort(key=lambda entry: order.index(entry.stage))
         made = []
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:

@@ -60,13 +60,20 @@ def capture(compute, warm_ups=3):
     return replay
 
 
+def make_module(kind, options):
+    import torch_models
+
+    if kind == "network":
+        return torch_models.make(kind, options, None, is_training=True)
+    return torch_models.CLASSES[kind](**options).train()
+
+
 def make_step(case, precision, mode, device):
     import torch
-    import torch_models
 
     torch.manual_seed(0)
     options = dict(case["options"])
-    module = torch_models.CLASSES[case["kind"]](**options).to(device).train()
+    module = make_module(case["kind"], options).to(device)
     extra = {"fused": True, "capturable": True} if device == "cuda" else {}
     optimizer = torch.optim.AdamW(module.parameters(), lr=1e-3, **extra)
     call = torch.compile(module) if mode == "compiled graph" else module

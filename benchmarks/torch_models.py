@@ -89,7 +89,7 @@ class Transformer(nn.Module):
         x = self.n(x)
         for layer in self.layers:
             x = layer(x, mask)
-        x = x[:, 0]
+        x = x.select(1, 0)
         return self.cls(torch.tanh(self.pool(x)) if self.pool else x)
 
 
@@ -135,7 +135,72 @@ class ResNet(nn.Module):
         return self.fc(x.mean((2, 3)))
 
 
-CLASSES = {"mlp": Mlp, "transformer": Transformer, "resnet": ResNet}
+class CausalAttention(nn.Module):
+    """Queries, keys and values by one product; a token sees those before it."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Linear(width, 3 * width)
+        self.o = nn.Linear(width, width)
+
+    def forward(self, x):
+        def split(value):
+            return value.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+        query, key, value = map(split, self.qkv(x).chunk(3, -1))
+        mixed = functional.scaled_dot_product_attention(
+            query, key, value, is_causal=True
+        )
+        return self.o(mixed.transpose(1, 2).flatten(2))
+
+
+class DecoderLayer(nn.Module):
+    """Normalized before attention and before the inner layer."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.n1 = nn.LayerNorm(width)
+        self.att = CausalAttention(width, heads)
+        self.n2 = nn.LayerNorm(width)
+        self.i = nn.Linear(width, 4 * width)
+        self.o = nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        x = x + self.att(self.n1(x))
+        gelu = functional.gelu(self.i(self.n2(x)), approximate="tanh")
+        return x + self.o(gelu)
+
+
+class Decoder(nn.Module):
+    """As GPT-2: scores of the next token, by the table of embeddings. Scores
+    of all tokens of a batch are rows of one matrix."""
+
+    def __init__(self, vocabulary, tokens, width, heads, layers):
+        super().__init__()
+        self.tok = nn.Embedding(vocabulary, width)
+        self.pos = nn.Embedding(tokens, width)
+        self.layers = nn.ModuleList(
+            DecoderLayer(width, heads) for _ in range(layers)
+        )
+        self.n = nn.LayerNorm(width)
+        self.head = nn.Linear(width, vocabulary, bias=False)
+        self.head.weight = self.tok.weight
+        for part in self.modules():
+            if isinstance(part, (nn.Linear, nn.Embedding)):
+                nn.init.normal_(part.weight, std=0.02)
+
+    def forward(self, ids):
+        x = self.tok(ids) + self.pos.weight
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.n(x)).flatten(0, 1)
+
+
+CLASSES = {
+    "mlp": Mlp, "transformer": Transformer, "decoder": Decoder,
+    "resnet": ResNet,
+}
 ENCODER_NAMES = [
     (r"^embedding$", "tok.weight"),
     (r"^positions$", "pos.weight"),

@@ -22,15 +22,17 @@ usage: scripts/gpu-check.sh [--make[=KIT] [OPTION...]] [--run[=KIT]]
 --make       write KIT (default build/gpu-check), and KIT.tar.gz to take along,
              from a build; needs no GPU.
              OPTIONs are those of benchmarks/device_kit.py: --models=NAMES,
-             --device=emulated, --target=sm_80,sm_90a:cubin, --jobs=N
+             --large, --device=emulated, --target=sm_80,sm_90a:cubin,
+             --jobs=N
 --run        run KIT. Without --make and --run, it is made if it is not there,
              and run. In KIT the same script is gpu-check.sh and runs it
 --minutes=N  what does not fit into N minutes is skipped, and listed (10)
 --seconds=S  how long each model's calls are timed (0.5)
 
 To run, KIT needs bash, libc and NVIDIA's driver; torch and compute-sanitizer
-are used if they are there. It prints tables, and writes them to KIT/results.md
-and all numbers to KIT/results.jsonl.
+are used if they are there. It prints tables, and writes them to KIT/results.md,
+all numbers to KIT/results.jsonl, and the time of each launch to
+KIT/launches.jsonl.
 
 exit code: 0 all that ran is right; 1 something is wrong, has failed, or no time
 was left to run anything; 2 usage, or the kit cannot be made; 4 there is no
@@ -60,7 +62,7 @@ for argument; do
   --run=*) is_run=yes kit=${argument#*=} ;;
   --minutes=*) minutes=${argument#*=} ;;
   --seconds=*) seconds=${argument#*=} ;;
-  --models=* | --device=* | --target=* | --jobs=*) options+=("$argument") ;;
+  --large | --models=* | --device=* | --target=* | --jobs=*) options+=("$argument") ;;
   *) usage >&2 && exit 2 ;;
   esac
 done
@@ -91,7 +93,9 @@ IFS=$'\t' read -r name capability driver <<<"$device"
 export DEVICE_CHECK_NAME=$name
 deadline=$((SECONDS + 60 * minutes))
 results=results.jsonl
+launches=launches.jsonl
 : >results.md
+: >$launches
 printf '{"device": "%s", "capability": "%s", "driver": "%s", "date": "%s", ' \
   "$name" "$capability" "$driver" "$(date -u +%FT%TZ)" >$results
 printf '"kit": "%s"}\n' "$(<version)" >>$results
@@ -121,7 +125,7 @@ run_entry() {
   ((most < 120)) || most=120
   ran=$((ran + 1))
   timeout "$most" ./device_check "$1.txt" --seconds="$seconds" \
-    --results=$results 2>entry.err | tee -a results.md || code=$?
+    --results=$results --launches=$launches 2>entry.err | tee -a results.md || code=$?
   if ((code != 0)); then failures=$((failures + 1)); fi
   # Rows of those that ended on their own are there.
   case $code in
@@ -153,6 +157,7 @@ if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
 fi
 run_stage small 'Small kernels:' 0
 run_stage big 'Products of 4096 x 4096 x 4096; steps of larger models:' $reserve
+run_stage large 'Steps of GPT-2 (124M, 8 x 1024 tokens), BERT-large (16 x 512) and ResNet-50 (256 images):' $reserve
 run_stage models 'Models forward, and eight training steps:' $reserve
 
 if [[ ! $has_torch ]]; then

@@ -603,9 +603,10 @@ def join_tied(graph, names):
                 if used == name:
                     node.input[index] = names[0]
     others = set(names[1:])
-    kept = [i for i in graph.initializer if i.name not in others]
-    del graph.initializer[:]
-    graph.initializer.extend(kept)
+    # Weights that stay are not copied: protobuf frees no copy before the model.
+    for index in reversed(range(len(graph.initializer))):
+        if graph.initializer[index].name in others:
+            del graph.initializer[index]
     return names[0] if names else None
 
 

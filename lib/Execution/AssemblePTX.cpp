@@ -62,6 +62,15 @@ static llvm::Expected<std::string> assembleByLibrary(StringRef ptx,
       ", was not found in PATH, nor " + why + "; PTX needs none");
 }
 
+bool hasAssembler() {
+  if (llvm::sys::findProgramByName("ptxas"))
+    return true;
+  auto library = JitLink::find();
+  if (!library)
+    llvm::consumeError(library.takeError());
+  return library && *library;
+}
+
 llvm::Expected<std::string> assemblePTX(StringRef ptx, StringRef chip) {
   auto program = llvm::sys::findProgramByName("ptxas");
   if (!program)

@@ -20,6 +20,9 @@ namespace mp {
 llvm::Expected<std::string> assemblePTX(llvm::StringRef ptx,
                                         llvm::StringRef chip);
 
+/// True if one of both is there.
+bool hasAssembler();
+
 } // namespace mp
 
 #endif // MPOPT_LIB_EXECUTION_ASSEMBLEPTX_H

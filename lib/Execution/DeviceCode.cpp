@@ -79,4 +79,44 @@ FailureOr<DevicePlan> makeDeviceCode(ModuleOp module,
   return plan;
 }
 
+static llvm::Error addCounts(DevicePlan &plan, ModuleOp module, StringRef chip,
+                             const CompileWatch &watch) {
+  auto kernels = module.lookupSymbol<gpu::GPUModuleOp>(device::kernelsName);
+  if (!kernels || plan.kernels.empty())
+    return llvm::Error::success();
+  LaunchShapes shapes;
+  for (const DevicePlan::Record &record : plan.records) {
+    if (record.kind != DevicePlan::RecordKind::Launch)
+      continue;
+    LaunchShape &shape = shapes[plan.kernels[record.kernel].name];
+    shape.blocks = std::max(shape.blocks,
+                            record.grid[0] * record.grid[1] * record.grid[2]);
+    shape.threads = std::max(shape.threads, record.block[0] * record.block[1] *
+                                                record.block[2]);
+  }
+  auto images = countPTX(kernels, chip, shapes, watch);
+  if (!images)
+    return images.takeError();
+  llvm::StringMap<const KernelCounts *> found;
+  for (const PTXImage &image : *images)
+    for (auto [name, counts] : llvm::zip_equal(image.kernels, image.counts))
+      found[name] = &counts;
+  for (DevicePlan::Kernel &kernel : plan.kernels)
+    if (const KernelCounts *counts = found.lookup(kernel.name))
+      kernel.counts = *counts;
+  return llvm::Error::success();
+}
+
+FailureOr<DevicePlan> makeCountedPlan(ModuleOp module, StringRef chip,
+                                      const CompileWatch &watch) {
+  FailureOr<DevicePlan> plan = makePlan(module);
+  if (failed(plan))
+    return failure();
+  if (llvm::Error error = addCounts(*plan, module, chip, watch))
+    return LogicalResult(
+        module.emitError("kernels for " + chip + " cannot be counted: ")
+        << llvm::toString(std::move(error)));
+  return plan;
+}
+
 } // namespace mp

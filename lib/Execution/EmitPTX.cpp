@@ -16,6 +16,7 @@
 
 #include "AssemblePTX.h"
 #include "CodeGenSteps.h"
+#include "CubinInfo.h"
 
 #include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -183,6 +184,14 @@ struct Piece {
   /// The first version of PTX that supports the size of their parameters.
   unsigned version = 0;
   Bytes bytes;
+  std::vector<KernelCounts> counts;
+};
+
+/// The output that is requested of a piece.
+struct Work {
+  bool isCubin = false;
+  /// Kernels are counted for these launches; null if they are not.
+  const LaunchShapes *shapes = nullptr;
 };
 } // namespace
 
@@ -241,7 +250,35 @@ static std::vector<Piece> cutIntoPieces(llvm::Module &module) {
 // PTX
 //===----------------------------------------------------------------------===//
 
-static llvm::Error compile(Piece &piece, Chip chip, bool isCubin,
+/// Counts kernels of an optimized module.
+static void countKernels(Piece &piece, const llvm::Module &module,
+                         const LaunchShapes &shapes,
+                         llvm::TargetMachine &machine) {
+  std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
+  prepareCounting(*copy, machine);
+  for (const std::string &kernel : piece.kernels)
+    piece.counts.push_back(countKernel(*copy->getFunction(kernel),
+                                       shapes.lookup(kernel), machine));
+}
+
+/// Replaces estimates by the resources that machine code needs. They stay if
+/// the assembler is too old for the chip, or its code has another form.
+static void setResources(Piece &piece, llvm::Expected<std::string> cubin) {
+  llvm::Expected<llvm::StringMap<CubinKernel>> found =
+      cubin ? readCubin(*cubin) : cubin.takeError();
+  if (!found)
+    return llvm::consumeError(found.takeError());
+  for (auto [name, counts] : llvm::zip_equal(piece.kernels, piece.counts)) {
+    auto kernel = found->find(name);
+    if (kernel == found->end())
+      continue;
+    counts.registers = kernel->second.registers;
+    counts.staticShared = kernel->second.shared;
+    counts.isEstimated = false;
+  }
+}
+
+static llvm::Error compile(Piece &piece, Chip chip, Work work,
                            const CompileWatch &watch) {
   piece.version = chip.version = std::max(piece.version, chip.version);
   llvm::LLVMContext context;
@@ -255,6 +292,12 @@ static llvm::Error compile(Piece &piece, Chip chip, bool isCubin,
   llvm::PassInstrumentationCallbacks callbacks;
   optimize(**module, *machine, llvm::OptimizationLevel::O3, callbacks);
   step.stop();
+  if (work.shapes)
+    countKernels(piece, **module, *work.shapes, *machine);
+  if (work.shapes && !work.isCubin) {
+    watch.advance();
+    return llvm::Error::success();
+  }
   step = watch.time("Code generation");
   llvm::raw_svector_ostream os(piece.bytes);
   llvm::legacy::PassManager passes;
@@ -263,13 +306,16 @@ static llvm::Error compile(Piece &piece, Chip chip, bool isCubin,
     return llvm::createStringError("this LLVM writes no PTX");
   passes.run(**module);
   step.stop();
-  if (isCubin) {
+  if (work.isCubin) {
     step = watch.time("Assembly");
     auto cubin =
         assemblePTX({piece.bytes.data(), piece.bytes.size()}, chip.name);
-    if (!cubin)
+    if (work.shapes)
+      setResources(piece, std::move(cubin));
+    else if (!cubin)
       return cubin.takeError();
-    piece.bytes.assign(cubin->begin(), cubin->end());
+    else
+      piece.bytes.assign(cubin->begin(), cubin->end());
   }
   watch.advance();
   return llvm::Error::success();
@@ -284,13 +330,10 @@ static void registerTranslations(MLIRContext &context) {
   context.appendDialectRegistry(registry);
 }
 
-llvm::Expected<std::vector<PTXImage>> emitPTX(gpu::GPUModuleOp kernels,
-                                              const PTXTarget &target,
-                                              const CompileWatch &watch) {
-  llvm::Expected<Chip> chip = findChip(target);
-  if (!chip)
-    return chip.takeError();
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(*chip);
+static llvm::Expected<std::vector<Piece>>
+compilePieces(gpu::GPUModuleOp kernels, const Chip &chip, Work work,
+              const CompileWatch &watch) {
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(chip);
   if (!machine)
     return llvm::createStringError("this LLVM has no NVPTX");
   registerTranslations(*kernels.getContext());
@@ -306,20 +349,50 @@ llvm::Expected<std::vector<PTXImage>> emitPTX(gpu::GPUModuleOp kernels,
   CompileWatch inner = {watch.progress, &timing};
   std::vector<std::string> errors(pieces.size());
   parallelFor(kernels.getContext(), 0, pieces.size(), [&](size_t index) {
-    if (llvm::Error error =
-            compile(pieces[index], *chip, target.isCubin, inner))
+    if (llvm::Error error = compile(pieces[index], chip, work, inner))
       errors[index] = llvm::toString(std::move(error));
   });
   for (const std::string &error : errors)
     if (!error.empty())
       return llvm::createStringError(error);
+  return pieces;
+}
+
+llvm::Expected<std::vector<PTXImage>> emitPTX(gpu::GPUModuleOp kernels,
+                                              const PTXTarget &target,
+                                              const CompileWatch &watch) {
+  llvm::Expected<Chip> chip = findChip(target);
+  if (!chip)
+    return chip.takeError();
+  auto pieces = compilePieces(kernels, *chip, {target.isCubin, nullptr}, watch);
+  if (!pieces)
+    return pieces.takeError();
   std::vector<PTXImage> images;
-  for (Piece &piece : pieces)
+  for (Piece &piece : *pieces)
     images.push_back({{target.isCubin ? DevicePlan::ImageKind::Cubin
                                       : DevicePlan::ImageKind::PTX,
                        chip->architecture, chip->isSpecific, piece.version,
                        std::string(piece.bytes.begin(), piece.bytes.end())},
-                      std::move(piece.kernels)});
+                      std::move(piece.kernels),
+                      {}});
+  return images;
+}
+
+llvm::Expected<std::vector<PTXImage>> countPTX(gpu::GPUModuleOp kernels,
+                                               StringRef chipName,
+                                               const LaunchShapes &shapes,
+                                               const CompileWatch &watch) {
+  PTXTarget target;
+  target.chip = chipName.str();
+  llvm::Expected<Chip> chip = findChip(target);
+  if (!chip)
+    return chip.takeError();
+  auto pieces = compilePieces(kernels, *chip, {hasAssembler(), &shapes}, watch);
+  if (!pieces)
+    return pieces.takeError();
+  std::vector<PTXImage> images;
+  for (Piece &piece : *pieces)
+    images.push_back({{}, std::move(piece.kernels), std::move(piece.counts)});
   return images;
 }
 

@@ -17,6 +17,7 @@
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 #include "mp-opt/Dialect/Runtime/RuntimeOps.h"
 #include "mp-opt/Execution/CodeCache.h"
+#include "mp-opt/Execution/DeviceCode.h"
 #include "mp-opt/Support/FreedMemory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -156,6 +157,15 @@ FailureOr<DevicePlan> planProgram(ModuleOp module,
       })))
     return failure();
   return makePlan(module);
+}
+
+FailureOr<DevicePlan>
+countProgram(ModuleOp module, const CompileOptions &options, StringRef chip) {
+  LoweringFigures figures;
+  CompileWatch watch = {nullptr, options.timing};
+  if (failed(lowerProgram(module, options, watch, figures)))
+    return failure();
+  return makeCountedPlan(module, chip, watch);
 }
 
 //===----------------------------------------------------------------------===//

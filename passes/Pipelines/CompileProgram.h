@@ -35,6 +35,13 @@ mlir::LogicalResult lowerProgram(mlir::ModuleOp module,
 mlir::FailureOr<DevicePlan> planProgram(mlir::ModuleOp module,
                                         const CompileOptions &options);
 
+/// The same, with the kernels compiled for `chip` (sm_90a) and counted
+/// (KernelCounts.h), for predictions of their time. `options.device` must be
+/// CUDA.
+mlir::FailureOr<DevicePlan> countProgram(mlir::ModuleOp module,
+                                         const CompileOptions &options,
+                                         llvm::StringRef chip);
+
 /// Compiles the main graph of `module`, which is consumed, or uses its code in
 /// `options.cache`. `options.target` must be set to this machine. Null after a
 /// diagnostic.

@@ -33,9 +33,10 @@ arithmetic, bytes, and the process's peak memory.
                         inputs, as for mp-run run
   --json                print as JSON, every time included
   --dry-run             run nothing: with --device=cuda:NAME, a GPU by its name,
-                        print what the model's kernels move and compute, and how
-                        long they take there at least. Sizes are those of the
-                        data, or of --dim.
+                        print what the model's kernels move and compute, how
+                        long they take there at least, and how long by a model
+                        of the GPU that is fitted to measurements. Sizes are
+                        those of the data, or of --dim.
   --turns               measure on request: each line of standard input has two
                         numbers, of measured calls and of warm-up calls; the
                         answer is a line of JSON. Programs that are compared
@@ -134,7 +135,7 @@ int runBench(Arguments arguments, mlir::DialectRegistry &registry) {
   flags.add("warmup", calls.warmup, "calls before the measured ones");
   flags.add("json", asJSON, "print as JSON");
   flags.add("dry-run", session.model.isEstimated,
-            "print lower bounds for a GPU, and run nothing");
+            "print lower bounds and predictions for a GPU, and run nothing");
   flags
       .addOptional("profile", "where the time goes, by kernels and nodes",
                    "FILE",

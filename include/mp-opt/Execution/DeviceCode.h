@@ -22,6 +22,12 @@ mlir::FailureOr<DevicePlan> makeDeviceCode(mlir::ModuleOp module,
                                            llvm::ArrayRef<PTXTarget> targets,
                                            const CompileWatch &watch);
 
+/// Makes the plan of such a module, whose kernels are counted for `chip`
+/// (KernelCounts.h) and not kept. Fails after a diagnostic.
+mlir::FailureOr<DevicePlan> makeCountedPlan(mlir::ModuleOp module,
+                                            llvm::StringRef chip,
+                                            const CompileWatch &watch);
+
 } // namespace mp
 
 #endif // MPOPT_EXECUTION_DEVICECODE_H

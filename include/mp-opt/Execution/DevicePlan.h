@@ -14,6 +14,7 @@
 #define MPOPT_EXECUTION_DEVICEPLAN_H
 
 #include "mp-opt/Dialect/Device/DeviceOps.h"
+#include "mp-opt/Execution/KernelCounts.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/raw_ostream.h"
@@ -59,6 +60,8 @@ struct DevicePlan {
     unsigned threads = 0, shared = 0;
     /// The number of parameters, all of which are pointers.
     unsigned parameters = 0;
+    /// Absent unless it was asked for (makeCountedPlan). It is not packed.
+    std::optional<KernelCounts> counts = std::nullopt;
   };
 
   enum class Space { Arena, Input, Output, Constant, Control };

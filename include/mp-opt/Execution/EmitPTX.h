@@ -13,6 +13,7 @@
 #include "mp-opt/Execution/DevicePlan.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace mp {
 
@@ -20,10 +21,15 @@ namespace mp {
 /// chips.
 llvm::Expected<std::vector<PTXTarget>> parsePTXTargets(llvm::StringRef text);
 
+/// The shape of a kernel's largest launch, by its name.
+using LaunchShapes = llvm::StringMap<LaunchShape>;
+
 /// An image, and the kernels that are in it.
 struct PTXImage {
   DevicePlan::Image image;
   std::vector<std::string> kernels;
+  /// One per kernel if they were to be counted; else empty.
+  std::vector<KernelCounts> counts;
 };
 
 /// Compiles kernels in LLVM's and NVVM's dialects to PTX. The division into
@@ -36,6 +42,15 @@ struct PTXImage {
 llvm::Expected<std::vector<PTXImage>> emitPTX(mlir::gpu::GPUModuleOp kernels,
                                               const PTXTarget &target,
                                               const CompileWatch &watch);
+
+/// Compiles kernels for `chip` as emitPTX does, counts what their threads
+/// execute in launches of these shapes, and returns images without content. If
+/// CUDA's ptxas or nvJitLink is there, registers and shared memory are those of
+/// machine code.
+llvm::Expected<std::vector<PTXImage>> countPTX(mlir::gpu::GPUModuleOp kernels,
+                                               llvm::StringRef chip,
+                                               const LaunchShapes &shapes,
+                                               const CompileWatch &watch);
 
 } // namespace mp
 

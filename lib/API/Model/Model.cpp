@@ -383,13 +383,15 @@ void Model::discard() {
   returnFreedMemory();
 }
 
-llvm::Expected<DevicePlan> Model::plan(const CompileOptions &given) {
+llvm::Expected<DevicePlan> Model::plan(const CompileOptions &given,
+                                       StringRef chip) {
   ErrorRecorder recorder(context);
   llvm::Expected<CompileOptions> own = complete(given);
   if (!own)
     return own.takeError();
   removeReductions(*module);
-  FailureOr<DevicePlan> plan = planProgram(*module, *own);
+  FailureOr<DevicePlan> plan = chip.empty() ? planProgram(*module, *own)
+                                            : countProgram(*module, *own, chip);
   if (failed(plan))
     return fail(ErrorKind::NotSupported, recorder.getText());
   return std::move(*plan);

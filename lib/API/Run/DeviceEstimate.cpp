@@ -46,13 +46,16 @@ namespace {
 struct KernelRow {
   std::string name, node;
   DeviceCost cost;
+  /// Predicted, with the bound of its longest launch.
+  double seconds = 0, longest = 0;
+  StringRef bound;
 };
 } // namespace
 
 static std::vector<KernelRow> addUpKernels(const DeviceEstimate &estimate) {
   const DevicePlan &plan = estimate.plan;
   std::vector<KernelRow> rows(plan.kernels.size() + 1);
-  for (auto [record, cost] : zip(plan.records, estimate.cost.records)) {
+  for (auto [index, record] : enumerate(plan.records)) {
     if (record.whenSet)
       continue;
     bool isLaunch = record.kind == DevicePlan::RecordKind::Launch;
@@ -60,11 +63,20 @@ static std::vector<KernelRow> addUpKernels(const DeviceEstimate &estimate) {
     row.name = isLaunch ? plan.kernels[record.kernel].name : "copies";
     if (row.node.empty())
       row.node = record.node;
-    row.cost.add(cost);
+    row.cost.add(estimate.cost.records[index]);
+    if (!estimate.time)
+      continue;
+    const LaunchTime &time = estimate.time->records[index];
+    row.seconds += time.seconds;
+    if (time.seconds > row.longest) {
+      row.longest = time.seconds;
+      row.bound = time.bound;
+    }
   }
   erase_if(rows, [](const KernelRow &row) { return row.name.empty(); });
   stable_sort(rows, [](const KernelRow &one, const KernelRow &other) {
-    return one.cost.seconds > other.cost.seconds;
+    return std::pair(one.seconds, one.cost.seconds) >
+           std::pair(other.seconds, other.cost.seconds);
   });
   return rows;
 }
@@ -80,11 +92,52 @@ static void printCost(raw_ostream &os, StringRef title, const DeviceCost &cost,
      << padLeft(formatPercent(total > 0 ? cost.seconds / total : 0), 8);
 }
 
+/// Predicted seconds by kinds: those of a launch of several kinds are divided
+/// among them as their bytes are.
+static std::map<device::WorkKind, double>
+divideTimes(const DeviceEstimate &estimate) {
+  std::map<device::WorkKind, double> kinds;
+  for (auto [record, time] :
+       zip(estimate.plan.records, estimate.time->records)) {
+    double bytes = 0;
+    for (const DevicePlan::Work &work : record.work)
+      bytes += double(work.readBytes + work.writtenBytes);
+    for (const DevicePlan::Work &work : record.work)
+      kinds[work.kind] +=
+          time.seconds *
+          (bytes > 0 ? double(work.readBytes + work.writtenBytes) / bytes
+                     : 1 / double(record.work.size()));
+  }
+  return kinds;
+}
+
+static void printPrediction(raw_ostream &os, const DeviceEstimate &estimate) {
+  const PlanTime &time = *estimate.time;
+  const DeviceConstants &fitted = getDeviceConstants(estimate.device);
+  os << pad("predicted", 26) << formatMicroseconds(time.getSeconds())
+     << " us: " << formatMicroseconds(time.callSeconds) << " for the call, "
+     << formatMicroseconds(time.batchSeconds) << " for the batch, "
+     << formatMicroseconds(fitted.launchSeconds)
+     << " for each launch and copy\n";
+  os << pad("error of predictions", 26) << formatPercent(fitted.error)
+     << " over measured steps, at most " << formatPercent(fitted.leftOutError)
+     << " for one that was left out\n";
+  if (fitted.device != estimate.device.name)
+    os << pad("", 26) << "measured on " << findDeviceModel(fitted.device)->title
+       << "; for this device scaled by data sheets, and not measured\n";
+  os << pad("registers", 26)
+     << (time.hasEstimates
+             ? "estimated: found no ptxas in PATH and no nvJitLink for " +
+                   estimate.device.chip.str()
+             : "from machine code for " + estimate.device.chip.str())
+     << "\n";
+}
+
 static void printHead(raw_ostream &os, StringRef title) {
   os << "\n"
      << pad(title, 14) << padLeft("launches", 8) << padLeft("MB read", 11)
      << padLeft("written", 11) << padLeft("GFLOP", 11) << padLeft("us", 11)
-     << padLeft("share", 8);
+     << padLeft("share", 8) << padLeft("predicted", 11);
 }
 
 static void printTotals(raw_ostream &os, const DeviceEstimate &estimate) {
@@ -123,20 +176,27 @@ void DeviceEstimate::print(raw_ostream &os) const {
   // Limit the table to the longest kernels.
   constexpr size_t maxKernels = 10;
   printTotals(os, *this);
+  if (time)
+    printPrediction(os, *this);
+  auto kinds = time ? divideTimes(*this) : std::map<device::WorkKind, double>();
+  double predicted = 0;
   printHead(os, "kind");
   os << "\n";
   for (const auto &[kind, sum] : cost.kinds) {
     printCost(os, device::stringifyWorkKind(kind), sum, cost.total.seconds);
-    os << "\n";
+    os << padLeft(formatMicroseconds(kinds[kind]), 11) << "\n";
+    predicted += kinds[kind];
   }
   printCost(os, "total", cost.total, cost.total.seconds);
-  os << "\n";
+  os << padLeft(formatMicroseconds(predicted), 11) << "\n";
   std::vector<KernelRow> rows = addUpKernels(*this);
   printHead(os, "kernel");
-  os << "  first node\n";
+  os << "  bound    first node\n";
   for (const KernelRow &row : ArrayRef(rows).take_front(maxKernels)) {
     printCost(os, row.name, row.cost, cost.total.seconds);
-    os << (row.node.empty() ? "" : "  ") << escapeText(row.node) << "\n";
+    os << padLeft(formatMicroseconds(row.seconds), 11) << "  "
+       << pad(row.bound, row.node.empty() ? 0 : 9) << escapeText(row.node)
+       << "\n";
   }
   if (rows.size() > maxKernels)
     os << "and " << rows.size() - maxKernels << " more (--json has all)\n";
@@ -165,6 +225,7 @@ static void addRecord(json::OStream &json, const DeviceEstimate &estimate,
       json.attribute("kernel", estimate.plan.kernels[record.kernel].name);
       json.attribute("grid", json::Array(record.grid));
       json.attribute("block", json::Array(record.block));
+      json.attribute("shared", record.shared);
       break;
     case DevicePlan::RecordKind::Copy:
       json.attribute("kernel", "copy");
@@ -183,7 +244,52 @@ static void addRecord(json::OStream &json, const DeviceEstimate &estimate,
         json.value(device::stringifyWorkKind(work.kind));
     });
     addFields(json, estimate.cost.records[index]);
+    if (!estimate.time)
+      return;
+    const LaunchTime &time = estimate.time->records[index];
+    json.attribute("predicted_seconds", time.seconds);
+    json.attribute("bound", time.bound);
+    if (record.kind == DevicePlan::RecordKind::Launch) {
+      json.attribute("resident_blocks", time.resident);
+      json.attribute("waves", time.waves);
+    }
   });
+}
+
+static void addCounts(json::OStream &json, const KernelCounts &counts) {
+  auto widths = [&](StringRef name, ArrayRef<double> values) {
+    json.attributeArray(name, [&] {
+      for (double value : values)
+        json.value(value);
+    });
+  };
+  widths("loads", counts.loads);
+  widths("stores", counts.stores);
+  widths("copies", counts.copies);
+  json.attribute("shared_words", counts.shared);
+  json.attribute("tensor", counts.tensor);
+  json.attribute("floats", counts.floats);
+  json.attribute("doubles", counts.doubles);
+  json.attribute("special", counts.special);
+  json.attribute("other", counts.other);
+  json.attribute("barriers", counts.barriers);
+  json.attribute("waits", counts.waits);
+  json.attribute("atomics", counts.atomics);
+  json.attribute("registers", counts.registers);
+  json.attribute("is_estimated", counts.isEstimated);
+  json.attribute("static_shared", counts.staticShared);
+}
+
+static void addPrediction(json::OStream &json, const DeviceEstimate &estimate) {
+  const PlanTime &time = *estimate.time;
+  const DeviceConstants &fitted = getDeviceConstants(estimate.device);
+  json.attribute("predicted_seconds", time.getSeconds());
+  json.attribute("call_seconds", time.callSeconds);
+  json.attribute("batch_seconds", time.batchSeconds);
+  json.attribute("measured_device", fitted.device);
+  json.attribute("prediction_error", fitted.error);
+  json.attribute("prediction_error_left_out", fitted.leftOutError);
+  json.attribute("registers_are_estimated", time.hasEstimates);
 }
 
 void DeviceEstimate::printJSON(raw_ostream &os) const {
@@ -193,6 +299,10 @@ void DeviceEstimate::printJSON(raw_ostream &os) const {
     json.attribute("seconds", cost.getSeconds());
     json.attribute("graph_seconds", graphSeconds);
     json.attribute("launch_seconds", launchSeconds);
+    auto times =
+        time ? divideTimes(*this) : std::map<device::WorkKind, double>();
+    if (time)
+      addPrediction(json, *this);
     json.attributeObject("total", [&] {
       json.attribute("launches", cost.total.launches);
       json.attribute("copies", cost.total.copies);
@@ -208,11 +318,20 @@ void DeviceEstimate::printJSON(raw_ostream &os) const {
     json.attribute("fits", fits());
     json.attributeObject("kinds", [&] {
       for (const auto &[kind, sum] : cost.kinds)
-        json.attributeObject(device::stringifyWorkKind(kind), [&, &sum = sum] {
-          json.attribute("launches", sum.launches);
-          json.attribute("copies", sum.copies);
-          addFields(json, sum);
-        });
+        json.attributeObject(
+            device::stringifyWorkKind(kind), [&, &sum = sum, kind = kind] {
+              json.attribute("launches", sum.launches);
+              json.attribute("copies", sum.copies);
+              addFields(json, sum);
+              if (time)
+                json.attribute("predicted_seconds", times[kind]);
+            });
+    });
+    json.attributeObject("kernels", [&] {
+      for (const DevicePlan::Kernel &kernel : plan.kernels)
+        if (kernel.counts)
+          json.attributeObject(kernel.name,
+                               [&] { addCounts(json, *kernel.counts); });
     });
     json.attributeArray("launches", [&] {
       for (size_t index = 0; index < plan.records.size(); ++index)

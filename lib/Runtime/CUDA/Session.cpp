@@ -78,9 +78,8 @@ int32_t mp_session::run(int64_t number) {
   hasNewStates = false;
   for (uint64_t index = 0; index < pieceCount; ++index) {
     const Piece &piece = pieces[index];
-    if (piece.executable)
-      if ((error = driver.cuGraphLaunch(piece.executable, stream)))
-        return device.fail(error, "cuGraphLaunch", "calling the model");
+    if (int32_t code = launchPiece(*this, index))
+      return code;
     if (int32_t code = reduce(piece))
       return code;
   }

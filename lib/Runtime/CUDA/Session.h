@@ -9,7 +9,7 @@
 #define MPOPT_LIB_RUNTIME_CUDA_SESSION_H
 
 #include "Collectives/DeviceReductions.h"
-#include "LoadedPlan.h"
+#include "LaunchTimes.h"
 
 namespace mp::runtime {
 
@@ -60,6 +60,7 @@ struct mp_session : mp::runtime::LoadedPlan {
   int64_t words[MP_PLAN_CONTROL_WORDS] = {};
 
 private:
+  friend int32_t mp::runtime::launchPiece(mp_session &, uint64_t);
   int32_t makeTables();
   int32_t allocate();
   int32_t allocate(mp_device_address &address, uint64_t size, const char *what,

@@ -18,6 +18,7 @@ from support import MP_OPT, run_mp_opt
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import device_kit  # noqa: E402
+import turns  # noqa: E402
 
 BUILD = pathlib.Path(MP_OPT).parents[1]
 SCRIPT = ROOT / "scripts" / "gpu-check.sh"
@@ -90,6 +91,67 @@ def test_all_is_right(kit):
         assert record["verdict"] == "right" and record["same_bits"]
         assert record["error"] <= record["bound"] and record["seconds"] > 0
         assert record["bytes"] > 0 and record["floor_h100"] > 0
+
+
+def read_launches(kit):
+    """The records of each call, by entry."""
+    calls = {}
+    for line in (kit / "launches.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        if "entry" in record:
+            current = calls.setdefault(record["entry"], [])
+            current.append([])
+        else:
+            current[-1].append(record)
+    return calls
+
+
+def test_times_of_launches(kit):
+    """Each record of three calls, as the plan has them."""
+    done = check(kit)
+    assert done.returncode == 0, done.stdout + done.stderr
+    calls = read_launches(kit)
+    assert list(calls) == ENTRIES
+    for entry, found in calls.items():
+        plan = json.loads((kit / f"{entry}.plan.json").read_text())
+        assert len(found) == 3 and len(found[0]) == len(plan["launches"])
+        for records in found:
+            assert all(record["us"] > 0 for record in records)
+            for record, planned in zip(records, plan["launches"]):
+                for key in ("kernel", "node", "grid", "block", "shared"):
+                    assert record.get(key) == planned.get(key)
+            kernels = {record["kernel"] for record in records}
+            assert kernels - {"copy", "fill"} <= set(plan["kernels"])
+
+
+def test_no_file_of_launches(kit):
+    done = call(
+        kit / "device_check", kit / "map-fp32.txt", "--seconds=0.05",
+        "--launches=none/launches.jsonl", LD_LIBRARY_PATH=str(DOUBLE),
+    )
+    assert done.returncode == 2
+    assert "a file cannot be written: none/launches.jsonl" in done.stderr
+    library = call(
+        kit / "device_check", kit / "map-fp32.txt", "--once",
+        LD_LIBRARY_PATH=str(DOUBLE), MPOPT_LAUNCH_TIMES="none/launches.jsonl",
+    )
+    assert library.returncode == 5
+    assert "MPOPT_LAUNCH_TIMES: 'none/launches.jsonl': No such file" in (
+        library.stdout
+    )
+
+
+def test_a_language_model():
+    """Exported by torch: a causal mask, and a head that is the table of words."""
+    if not turns.venv_python("venv-torch").exists():
+        pytest.skip("needs torch")
+    kit = make(
+        scratch_dir("language") / "kit", "--device=emulated",
+        "--models=small-gpt-bf16",
+    )
+    done = check(kit)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert rows(done.stdout)["small-gpt-bf16"][0] == "right"
 
 
 def test_wrong_references(kit):

@@ -119,8 +119,10 @@ public:
   compile(const CompileOptions &options);
   /// Plans the work of a device in one call, without kernel code and without a
   /// device. `options` are as for `compile`, except `device`. Consumes the
-  /// model.
-  llvm::Expected<DevicePlan> plan(const CompileOptions &options);
+  /// model. With a `chip` ("sm_90a"), kernels are compiled for it and counted,
+  /// which predictions of their time need (DeviceTime.h).
+  llvm::Expected<DevicePlan> plan(const CompileOptions &options,
+                                  llvm::StringRef chip = "");
 
   /// Plans the memory for calls of the program without compiling it. The device
   /// need not be present. Consumes the model.

@@ -9,16 +9,18 @@
 #define MPOPT_API_RUN_DEVICEESTIMATE_H
 
 #include "mp-opt/Execution/DeviceCost.h"
+#include "mp-opt/Execution/DeviceTime.h"
 
 #include "llvm/Support/raw_ostream.h"
 
 namespace mp {
 
 /// The lower bound of the cost of a plan (Model::plan) on a device, which need
-/// not be present.
+/// not be present; and the predicted time, if the plan's kernels are counted.
 struct DeviceEstimate {
   DeviceEstimate(const DevicePlan &plan, const DeviceModel &device)
-      : plan(plan), device(device), cost(countCost(plan, device)) {}
+      : plan(plan), device(device), cost(countCost(plan, device)),
+        time(predictTime(plan, device)) {}
 
   bool fits() const { return cost.getMemoryBytes() <= device.memoryBytes; }
 
@@ -30,6 +32,7 @@ struct DeviceEstimate {
   const DevicePlan &plan;
   const DeviceModel &device;
   PlanCost cost;
+  std::optional<PlanTime> time;
 };
 
 } // namespace mp

@@ -61,6 +61,16 @@ struct DeviceModel {
   /// Operations per second, a multiply-add being two: of 16-bit factors by
   /// tensor cores, without sparsity and with sums in fp32; of fp32; of fp64.
   double tensorRate, floatRate, doubleRate;
+  /// The chip that its kernels are compiled for, its multiprocessors, and its
+  /// L2 cache in bytes.
+  llvm::StringLiteral chip;
+  unsigned numProcessors;
+  uint64_t cacheBytes;
+  /// The highest clock of its multiprocessors, in Hz.
+  double clock;
+  /// Threads and blocks that a multiprocessor has room for, and its shared
+  /// memory for blocks in bytes.
+  unsigned maxThreads, maxBlocks, sharedBytes;
 };
 
 /// The seconds that the driver takes to launch a graph, and those between a
