@@ -440,6 +440,9 @@ static bool isRoundedByContractions(Value value) {
       return use.getOperandNumber() < 2 &&
              (contract.getRounding(use.getOperandNumber()) ||
               !getElementTypeOrSelf(use.get()).isF32());
+    // Checks of indices have no results.
+    if (user->getNumResults() != 1)
+      return false;
     bool isView =
         isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
             user);

@@ -274,7 +274,7 @@ bool AttentionMatch::addReader(OpOperand &use) {
     return true;
   }
   auto op = dyn_cast<linalg::GenericOp>(user);
-  if (op && op.isDpsInput(&use)) {
+  if (op && op.isDpsInput(&use) && op.getNumResults() == 1) {
     if (op.getNumReductionLoops() > 0)
       return addReduction(op);
     if (isElementwise(op, axes.sizes) &&
