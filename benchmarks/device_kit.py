@@ -310,6 +310,26 @@ def uniform(count, scale):
     return centred.astype(np.float32) * np.float32(scale) / np.float32(1 << 23)
 
 
+def drop_unread(path):
+    """Leaves the outputs of a step that training reads, as `train` and `bench
+    --in-place` do: others, such as logits, would be copied to the host."""
+    model = onnx.load(path)
+    outputs = model.graph.output
+    inputs = {value.name for value in model.graph.input}
+
+    def is_read(name):
+        return name == "loss" or name.startswith("loss.") or (
+            name.endswith("_new") and name[: -len("_new")] in inputs
+        )
+
+    if not any(value.name == "loss" for value in outputs):
+        return
+    kept = [value for value in outputs if is_read(value.name)]
+    del outputs[:]
+    outputs.extend(kept)
+    onnx.save(model, path)
+
+
 def take_defaults(path):
     """Takes large values of states from the model; what they are filled with,
     by their names, and what they are then."""
@@ -379,6 +399,7 @@ def make_entry(tools, entry, kit):
     work = tools["work"]
     path = work / f"{entry.name}.onnx"
     entry.write(path)
+    drop_unread(path)
     prefix = "model"
     bound = functools.lru_cache(None)(functools.partial(entry.bound, path))
     fills, states = take_defaults(path) if entry.fill else ([], {})

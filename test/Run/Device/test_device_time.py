@@ -155,11 +155,11 @@ def test_narrow_accesses(tmp_path):
 
 def test_loops_and_barriers(tmp_path):
     """A block for a row: all elements, however many passes."""
-    net = "net (float[256,2000] x) => (float[256,2000] y) { y = Softmax(x) }"
+    net = "net (float[256,6000] x) => (float[256,6000] y) { y = Softmax(x) }"
     counts, threads = only_kernel(estimate(write_model(tmp_path, net)))
     loaded = sum(n * w for n, w in zip(counts["loads"], fitted.WIDTHS))
-    assert loaded * threads >= 0.95 * 4 * 256 * 2000
-    assert counts["barriers"] >= 1 and counts["special"] * threads >= 256 * 2000
+    assert loaded * threads >= 0.95 * 4 * 256 * 6000
+    assert counts["barriers"] >= 1 and counts["special"] * threads >= 256 * 6000
 
 
 def count_all(plan, name):
