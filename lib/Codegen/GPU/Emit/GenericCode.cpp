@@ -96,9 +96,19 @@ SmallVector<Value> GenericCode::reduce(ArrayRef<unsigned> list,
 void GenericCode::emitSerial(const Threads &threads) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(op);
+  // Neighbouring points of a result are loaded together.
+  bool isVector = canCombine() && isReducedInside && lanes > 1;
   threads.forEach(b, loc, countOutputs(), [&](Value linear) {
     setIndices(linear, outer);
-    for (auto [output, value] : llvm::enumerate(reduce(reduced, loadOutputs())))
+    SmallVector<Value> results = loadOutputs();
+    if (isVector)
+      for (auto [result, partial, combiner] :
+           llvm::zip(results, reduceFrom(makeIndex(b, loc, 0), 1), combiners))
+        result =
+            combine(b, combiner, result, combineVector(b, combiner, partial));
+    else
+      results = reduce(reduced, results);
+    for (auto [output, value] : llvm::enumerate(results))
       store(output, value);
   });
 }
