@@ -114,16 +114,23 @@ static Type getElement(Value value) {
   return getElementTypeOrSelf(value.getType());
 }
 
+/// Verifies what both ops have: query, key, value and extra operands.
+template <typename Op> static LogicalResult verifyInputs(Op op) {
+  if (op.getInputs().size() < Op::numFixed || op.getOutputs().size() != 3)
+    return op.emitOpError() << "expected at least " << Op::numFixed
+                            << " inputs, and three outputs";
+  return success(succeeded(verifyOperands(op)) &&
+                 succeeded(verifyDims(op, 0, 1, {Query, QueryElement})) &&
+                 succeeded(verifyDims(op, 1, 1, {Key, QueryElement})) &&
+                 succeeded(verifyDims(op, 2, 1, {Key, ValueElement})) &&
+                 succeeded(verifyDims(op, Op::numFixed, op.getExtras().size(),
+                                      {Query, Key})));
+}
+
 LogicalResult AttentionOp::verify() {
-  if (getInputs().size() < numFixed || getOutputs().size() != 3)
-    return emitOpError() << "expected query, key and value, and three outputs";
-  unsigned extras = getExtras().size(), outputs = numFixed + extras;
+  unsigned outputs = getInputs().size();
   Type f32 = Builder(getContext()).getF32Type();
-  if (failed(verifyOperands(*this)) ||
-      failed(verifyDims(*this, 0, 1, {Query, QueryElement})) ||
-      failed(verifyDims(*this, 1, 1, {Key, QueryElement})) ||
-      failed(verifyDims(*this, 2, 1, {Key, ValueElement})) ||
-      failed(verifyDims(*this, numFixed, extras, {Query, Key})) ||
+  if (failed(verifyInputs(*this)) ||
       failed(verifyDims(*this, outputs, 1, {Query, ValueElement})) ||
       failed(verifyDims(*this, outputs + 1, 2, {Query})))
     return failure();
@@ -134,17 +141,11 @@ LogicalResult AttentionOp::verify() {
 }
 
 LogicalResult AttentionGradientOp::verify() {
-  if (getInputs().size() < numFixed || getOutputs().size() != 3)
-    return emitOpError() << "expected 7 inputs and three outputs";
-  unsigned extras = getExtras().size(), outputs = numFixed + extras;
+  unsigned outputs = getInputs().size();
   Type f32 = Builder(getContext()).getF32Type();
-  if (failed(verifyOperands(*this)) ||
-      failed(verifyDims(*this, 0, 1, {Query, QueryElement})) ||
-      failed(verifyDims(*this, 1, 1, {Key, QueryElement})) ||
-      failed(verifyDims(*this, 2, 1, {Key, ValueElement})) ||
+  if (failed(verifyInputs(*this)) ||
       failed(verifyDims(*this, 3, 1, {Query, ValueElement})) ||
       failed(verifyDims(*this, 4, 3, {Query})) ||
-      failed(verifyDims(*this, numFixed, extras, {Query, Key})) ||
       failed(verifyDims(*this, outputs, 1, {Query, QueryElement})) ||
       failed(verifyDims(*this, outputs + 1, 1, {Key, QueryElement})) ||
       failed(verifyDims(*this, outputs + 2, 1, {Key, ValueElement})))

@@ -32,6 +32,10 @@ class Attention:
     infinity: float = -np.inf
     dropout: bool = False
     batch: int = 2
+    comparison: str = (
+        "attends = LessOrEqual(column, row)\n"
+        "scores = Where(attends, scores1, least)"
+    )
 
     def __post_init__(self):
         self.keys = self.keys or self.queries
@@ -138,8 +142,7 @@ def write(path, case):
           row0 = Unsqueeze(row_range, row_axes)
           row = Add(row0, shift)
           column = Unsqueeze(column_range, column_axes)
-          attends = LessOrEqual(column, row)
-          scores = Where(attends, scores1, least)""")
+          {case.comparison}""")
     nodes.append("p0 = Softmax<axis = -1>(scores)")
     if case.dropout:
         nodes.append(f"""
@@ -357,6 +360,49 @@ def test_causal_work(tmp_path):
         )
 
     assert count(0) < 0.6 * count(None)
+
+
+# Each says that keys up to that of the query's number, plus the shift, count.
+@pytest.mark.parametrize("comparison", [
+    "a = GreaterOrEqual(row, column)\n scores = Where(a, scores1, least)",
+    "a = Greater(column, row)\n scores = Where(a, least, scores1)",
+    "a = Less(row, column)\n scores = Where(a, least, scores1)",
+    "n = Add(row, one)\n a = Less(column, n)\n scores = Where(a, scores1, least)",
+    "n = Sub(column, one)\n a = Greater(row, n)\n scores = Where(a, scores1, least)",
+])
+def test_causal_forms(tmp_path, comparison):
+    case = Attention(150, shift=0, comparison=comparison)
+    inputs = data(case)
+    model = make(tmp_path, case, train=False)
+    products = sum(
+        launch["tensor_multiply_adds"] for launch in estimate(model)["launches"]
+        if launch["kernel"].startswith("attention")
+    )
+    # Without the mask, both products are of all pairs.
+    assert products < 0.8 * case.batch * case.heads * 150**2 * 2 * case.head
+    found = results(tmp_path, model, case, inputs, DEVICE)["y"]
+    assert relative(found, reference(case, inputs)["y"]) < 2.0**-7
+
+
+def test_rows_of_finite_masks(tmp_path):
+    """Queries before the tenth have no key that both masks leave: keys that one
+    of them leaves share the weight, those behind the query as well."""
+    case = Attention(150, shift=0, infinity=-1e38, comparison="""
+      nothing = Constant<value_float = 0.0>()
+      ten = Constant<value_int = 10>()
+      attends = LessOrEqual(column, row)
+      behind = Where(attends, nothing, least)
+      begins = GreaterOrEqual(column, ten)
+      before = Where(begins, nothing, least)
+      scores2 = Add(scores1, behind)
+      scores = Add(scores2, before)""")
+    inputs = data(case)
+    model = make(tmp_path, case, train=False)
+    assert kernels(model) == 1
+    expected = results(tmp_path, model, case, inputs)["y"]
+    found = results(tmp_path, model, case, inputs, DEVICE)["y"]
+    assert relative(found[:, :10], expected[:, :10]) < 2.0**-6
+    assert relative(found, expected) < 2.0**-6
 
 
 def test_memory(tmp_path):

@@ -140,63 +140,38 @@ static std::optional<CausalMask> getComparison(arith::CmpIOp op, Value query,
   auto rhs = getForm(op.getRhs(), query, key);
   if (!lhs || !rhs)
     return std::nullopt;
+  using Predicate = arith::CmpIPredicate;
+  Predicate predicate = op.getPredicate();
+  bool isStrict = predicate == Predicate::slt || predicate == Predicate::sgt;
+  bool isLess = predicate == Predicate::slt || predicate == Predicate::sle;
+  if (!isStrict && !isLess && predicate != Predicate::sge)
+    return std::nullopt;
+  // n - m + constant is compared with zero.
   IndexForm form = *lhs + -*rhs;
-  arith::CmpIPredicate predicate = op.getPredicate();
   if (form.key == -1) {
     form = -form;
-    switch (predicate) {
-    case arith::CmpIPredicate::sle:
-      predicate = arith::CmpIPredicate::sge;
-      break;
-    case arith::CmpIPredicate::slt:
-      predicate = arith::CmpIPredicate::sgt;
-      break;
-    case arith::CmpIPredicate::sge:
-      predicate = arith::CmpIPredicate::sle;
-      break;
-    case arith::CmpIPredicate::sgt:
-      predicate = arith::CmpIPredicate::slt;
-      break;
-    default:
-      return std::nullopt;
-    }
+    isLess = !isLess;
   }
   if (form.key != 1 || form.query != -1)
     return std::nullopt;
-  // n - m is compared with this.
-  int64_t bound = -form.constant;
-  switch (predicate) {
-  case arith::CmpIPredicate::sle:
-    return CausalMask{op, bound, true};
-  case arith::CmpIPredicate::slt:
-    return CausalMask{op, bound - 1, true};
-  case arith::CmpIPredicate::sgt:
-    return CausalMask{op, bound, false};
-  case arith::CmpIPredicate::sge:
-    return CausalMask{op, bound - 1, false};
-  default:
-    return std::nullopt;
-  }
+  return CausalMask{op, -form.constant - (isLess == isStrict), isLess};
 }
 
-/// True if the score depends on nothing but the product and indices, apart from
-/// what the comparison chooses.
-static bool hasOtherOperands(const AttentionShape &shape, Block &body,
-                             unsigned firstExtra) {
+/// True if the score depends on extra operands, or on indices in another way
+/// than by the comparison: these could mask a row.
+static bool dependsOnPlace(Block &body, unsigned firstExtra, Value comparison) {
   SmallVector<Value> worklist{body.getTerminator()->getOperand(0)};
-  llvm::DenseSet<Value> seen;
+  llvm::DenseSet<Value> seen{comparison};
   while (!worklist.empty()) {
     Value value = worklist.pop_back_val();
     if (!seen.insert(value).second)
       continue;
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      unsigned number = argument.getArgNumber();
-      if (argument.getOwner() == &body && number >= firstExtra &&
-          number < firstExtra + shape.numExtras)
-        return true;
-    } else if (value.getDefiningOp()->getBlock() == &body) {
-      llvm::append_range(worklist, value.getDefiningOp()->getOperands());
-    }
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (argument && argument.getOwner() == &body &&
+        argument.getArgNumber() >= firstExtra)
+      return true;
+    if (Operation *op = value.getDefiningOp(); op && op->getBlock() == &body)
+      llvm::append_range(worklist, op->getOperands());
   }
   return false;
 }
@@ -219,7 +194,7 @@ std::optional<CausalMask> getCausalMask(const AttentionShape &shape) {
       continue;
     // A row of nothing but finite masks has weights.
     if (!std::isinf(*masked) &&
-        (diagonal->last < 0 || hasOtherOperands(shape, body, firstExtra)))
+        (diagonal->last < 0 || dependsOnPlace(body, firstExtra, op)))
       continue;
     if (!least || diagonal->last < least->last)
       least = diagonal;

@@ -15,7 +15,7 @@ namespace mp::kernel::tiling {
 /// The comparison of indices that masks the scores of all later keys; absent if
 /// they are not known to be masked. Scores that a comparison replaces, or adds
 /// to, by minus infinity are masked; so are those by a number below -1e30,
-/// unless other operands could mask the whole row.
+/// unless other operands or comparisons could mask the whole row.
 std::optional<CausalMask> getCausalMask(const AttentionShape &shape);
 
 } // namespace mp::kernel::tiling

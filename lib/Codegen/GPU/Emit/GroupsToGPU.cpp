@@ -483,31 +483,6 @@ void GroupConverter::insertGuard() {
   device::FailOp::create(b, loc, control, 0, none, none, /*ends=*/true);
 }
 
-/// The name of a group's kernel, which profiles show; a number follows.
-static StringRef getKernelName(Kind kind) {
-  switch (kind) {
-  case Kind::Elementwise:
-    return "map";
-  case Kind::Reduce:
-    return "reduce";
-  case Kind::Contract:
-    return "contract";
-  case Kind::Attention:
-    return "attention";
-  case Kind::RowWise:
-    return "rows";
-  case Kind::SingleBlock:
-    return "block";
-  case Kind::Scatter:
-    return "indexed";
-  case Kind::Fused:
-    return "parts";
-  case Kind::Collective:
-    break;
-  }
-  llvm_unreachable("collectives have no kernels");
-}
-
 /// Emits the code of a group that equals no other before it.
 LogicalResult GroupConverter::emitKernel(device::GroupOp group, Kernel &made) {
   strategy = group.getStrategyAttr();

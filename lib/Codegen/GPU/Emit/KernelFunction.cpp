@@ -94,4 +94,29 @@ Value KernelFunction::bring(Value value) {
   return mapping.lookup(value);
 }
 
+StringRef getKernelName(device::Kind kind) {
+  using device::Kind;
+  switch (kind) {
+  case Kind::Elementwise:
+    return "map";
+  case Kind::Reduce:
+    return "reduce";
+  case Kind::Contract:
+    return "contract";
+  case Kind::Attention:
+    return "attention";
+  case Kind::RowWise:
+    return "rows";
+  case Kind::SingleBlock:
+    return "block";
+  case Kind::Scatter:
+    return "indexed";
+  case Kind::Fused:
+    return "parts";
+  case Kind::Collective:
+    break;
+  }
+  llvm_unreachable("collectives have no kernels");
+}
+
 } // namespace mp

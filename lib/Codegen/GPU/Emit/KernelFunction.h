@@ -52,6 +52,10 @@ private:
   mlir::OpBuilder b;
 };
 
+/// The name of the kernels of such groups, which profiles show; a number
+/// follows.
+llvm::StringRef getKernelName(device::Kind kind);
+
 } // namespace mp
 
 #endif // MPOPT_LIB_CODEGEN_GPU_EMIT_KERNELFUNCTION_H
