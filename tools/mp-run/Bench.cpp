@@ -88,7 +88,7 @@ static int estimate(const SessionFlags &flags, bool asJSON,
   Expected<DevicePlan> plan = flags.plan(registry);
   if (!plan)
     return reportError(plan.takeError());
-  DeviceEstimate estimate(*plan, *findDeviceModel(*flags.model.deviceModel));
+  DeviceEstimate estimate(*plan, *flags.model.estimated);
   if (asJSON)
     estimate.printJSON(outs());
   else

@@ -24,6 +24,8 @@ struct MemoryFigures {
   int64_t inputs = 0;
   /// Without outputs that are written over states.
   int64_t outputs = 0;
+  /// Buffers for inputs that are copied during the call before.
+  int64_t nextInputs = 0;
 
   int64_t getTotal() const;
 };

@@ -269,6 +269,7 @@ static void printRow(const SizeSweep::Row &row, json::OStream &json) {
     planned("output_bytes", row.memory.outputs);
     planned("constant_bytes", row.memory.constants);
     planned("arena_bytes", row.memory.arena);
+    planned("next_input_bytes", row.memory.nextInputs);
     planned("memory_bytes", row.memory.getTotal());
   });
 }

@@ -32,6 +32,8 @@ State::State() : device{9, 0, 13000, uint64_t(16) << 30, 1} {
   }
   if (const char *version = std::getenv("MPOPT_EMULATED_CUDA"))
     device.version = std::atoi(version);
+  if (const char *order = std::getenv("MPOPT_EMULATED_STREAMS"))
+    isEarly = !std::strcmp(order, "early");
   if (const char *failing = std::getenv("MPOPT_EMULATED_FAIL"))
     readFailure(failing);
 }
@@ -87,6 +89,16 @@ bool State::isPending() const {
     if (!entry.second->pending.empty())
       return true;
   return false;
+}
+
+bool State::isPinned(const void *memory, size_t bytes) const {
+  auto next = hostMemory.upper_bound(
+      const_cast<char *>(static_cast<const char *>(memory)));
+  if (next == hostMemory.begin())
+    return false;
+  const auto &[begin, size] = *--next;
+  auto offset = static_cast<size_t>(static_cast<const char *>(memory) - begin);
+  return offset <= size && bytes <= size - offset;
 }
 
 void writeLog(const char *format, ...) {
@@ -249,15 +261,28 @@ int32_t MP_EMULATED(cuDeviceGetAttribute)(int32_t *value, int32_t attribute,
   Call call(Call::Start, "cuDeviceGetAttribute %d", attribute);
   if (call.error)
     return call.error;
-  if (attribute == MP_CUDA_ATTRIBUTE_CAPABILITY_MAJOR)
-    *value = call.state.device.major;
-  else if (attribute == MP_CUDA_ATTRIBUTE_CAPABILITY_MINOR)
-    *value = call.state.device.minor;
-  else if (attribute == MP_CUDA_ATTRIBUTE_SHARED)
-    *value = maxOptInShared;
-  else
-    return complain(MP_CUDA_INVALID_VALUE, "unknown attribute %d", attribute);
-  return 0;
+  // Other numbers are those of no product.
+  const struct {
+    int32_t attribute, value;
+  } known[] = {
+      {MP_CUDA_ATTRIBUTE_CAPABILITY_MAJOR, call.state.device.major},
+      {MP_CUDA_ATTRIBUTE_CAPABILITY_MINOR, call.state.device.minor},
+      {MP_CUDA_ATTRIBUTE_SHARED, maxOptInShared},
+      {MP_CUDA_ATTRIBUTE_CLOCK, 1'500'000},
+      {MP_CUDA_ATTRIBUTE_PROCESSORS, 66},
+      {MP_CUDA_ATTRIBUTE_MEMORY_CLOCK, 2'000'000},
+      {MP_CUDA_ATTRIBUTE_MEMORY_BITS, 1024},
+      {MP_CUDA_ATTRIBUTE_L2_BYTES, 20 << 20},
+      {MP_CUDA_ATTRIBUTE_PROCESSOR_THREADS, 2048},
+      {MP_CUDA_ATTRIBUTE_PROCESSOR_SHARED, 228 * 1024},
+      {MP_CUDA_ATTRIBUTE_PROCESSOR_BLOCKS, 32},
+  };
+  for (auto &entry : known)
+    if (entry.attribute == attribute) {
+      *value = entry.value;
+      return 0;
+    }
+  return complain(MP_CUDA_INVALID_VALUE, "unknown attribute %d", attribute);
 }
 
 //===----------------------------------------------------------------------===//
@@ -331,6 +356,11 @@ mp_emulated_device mp_emulated_get_device(void) {
 void mp_emulated_set_device(const mp_emulated_device *device) {
   std::lock_guard<std::mutex> lock(getState().mutex);
   getState().device = *device;
+}
+
+void mp_emulated_set_early(int32_t isEarly) {
+  std::lock_guard<std::mutex> lock(getState().mutex);
+  getState().isEarly = isEarly != 0;
 }
 
 void mp_emulated_fail(int64_t number, int32_t error) {

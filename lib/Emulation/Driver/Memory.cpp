@@ -146,7 +146,7 @@ int32_t MP_EMULATED(cuMemAllocHost_v2)(void **memory, size_t bytes) {
   *memory = std::malloc(bytes);
   if (!*memory)
     return complain(MP_CUDA_OUT_OF_MEMORY, "the host is out of memory");
-  call.state.hostMemory.insert(*memory);
+  call.state.hostMemory[static_cast<char *>(*memory)] = bytes;
   return 0;
 }
 
@@ -154,7 +154,7 @@ int32_t MP_EMULATED(cuMemFreeHost)(void *memory) {
   Call call(Call::Context, "cuMemFreeHost");
   if (call.error && call.error != call.state.sticky)
     return call.error;
-  if (!call.state.hostMemory.erase(memory))
+  if (!call.state.hostMemory.erase(static_cast<char *>(memory)))
     return complain(MP_CUDA_INVALID_VALUE, "it was not allocated");
   std::free(memory);
   return call.error;
@@ -179,6 +179,8 @@ int32_t MP_EMULATED(cuMemcpyHtoDAsync_v2)(mp_device_address to,
     return checkQuiet(call.state, "a copy from the host");
   if (int32_t error = checkCopy(call.state, to, bytes, "a copy to the device"))
     return error;
+  if (call.state.isPinned(from, bytes))
+    writeLog("  from pinned memory");
   return add(call.state, stream, [=] {
     std::memcpy(reinterpret_cast<void *>(to), from, bytes);
     return 0;

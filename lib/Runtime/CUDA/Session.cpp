@@ -23,11 +23,16 @@ using namespace mp::runtime;
 // Calls
 //===----------------------------------------------------------------------===//
 
+int32_t mp_session::checkInput(uint32_t input) {
+  if (input < plan.head->inputs.count)
+    return MP_OK;
+  return refuseWith(MP_BAD_INPUT, "found input %u, expected one of %llu", input,
+                    static_cast<unsigned long long>(plan.head->inputs.count));
+}
+
 int32_t mp_session::set(uint32_t input, const void *data) {
-  if (input >= plan.head->inputs.count)
-    return refuseWith(MP_BAD_INPUT, "found input %u, expected one of %llu",
-                      input,
-                      static_cast<unsigned long long>(plan.head->inputs.count));
+  if (int32_t code = checkInput(input))
+    return code;
   const mp_plan_buffer &buffer = plan.getInputs()[input];
   if (!buffer.bytes)
     return MP_OK;
@@ -41,14 +46,42 @@ int32_t mp_session::set(uint32_t input, const void *data) {
                   plan.getText(buffer.name));
     return device.fail(error, "cuMemcpyHtoDAsync", text);
   }
+  nextInputs.drop(input);
   isSet[input] = true;
   hasNewStates |= isState[input];
   return MP_OK;
 }
 
+int32_t mp_session::prepareNext() {
+  Current current(device);
+  if (current.error)
+    return device.fail(current.error, "cuCtxPushCurrent", "using its context");
+  return nextInputs.prepare(isState);
+}
+
+int32_t mp_session::setNext(uint32_t input, const void *data) {
+  if (int32_t code = checkInput(input))
+    return code;
+  if (!nextInputs.takes(input))
+    return refuseWith(MP_BAD_INPUT,
+                      "input '%s' cannot be set for the next call",
+                      plan.getText(plan.getInputs()[input].name));
+  Current current(device);
+  if (current.error)
+    return device.fail(current.error, "cuCtxPushCurrent", "using its context");
+  return nextInputs.set(input, data);
+}
+
+int32_t mp_session::finishNext() {
+  Current current(device);
+  if (current.error)
+    return device.fail(current.error, "cuCtxPushCurrent", "using its context");
+  return nextInputs.finish();
+}
+
 int32_t mp_session::run(int64_t number) {
   for (uint64_t index = 0; index < plan.head->inputs.count; ++index)
-    if (!isSet[index])
+    if (!isSet[index] && !nextInputs.has(static_cast<uint32_t>(index)))
       return refuseWith(MP_BAD_INPUT, "input '%s': no data",
                         plan.getText(plan.getInputs()[index].name));
   if (!pieceCount)
@@ -76,6 +109,10 @@ int32_t mp_session::run(int64_t number) {
     if (int32_t code = record(/*whenSet=*/true, 0, plan.head->records.count))
       return code;
   hasNewStates = false;
+  if (int32_t code = nextInputs.take())
+    return code;
+  for (uint64_t index = 0; index < plan.head->inputs.count; ++index)
+    isSet[index] = true;
   for (uint64_t index = 0; index < pieceCount; ++index) {
     const Piece &piece = pieces[index];
     if (int32_t code = launchPiece(*this, index))
@@ -177,6 +214,27 @@ void mp_session_destroy(mp_session *session) {
 int32_t mp_session_set(mp_session *session, uint32_t input, const void *data) {
   clearLastError();
   return session->set(input, data);
+}
+
+int32_t mp_session_prepare_next(mp_session *session) {
+  clearLastError();
+  return session->prepareNext();
+}
+
+int32_t mp_session_takes_next(const mp_session *session, uint32_t input) {
+  return input < session->plan.head->inputs.count &&
+         session->nextInputs.takes(input);
+}
+
+int32_t mp_session_set_next(mp_session *session, uint32_t input,
+                            const void *data) {
+  clearLastError();
+  return session->setNext(input, data);
+}
+
+int32_t mp_session_finish_next(mp_session *session) {
+  clearLastError();
+  return session->finishNext();
 }
 
 int32_t mp_session_run(mp_session *session, int64_t number) {

@@ -15,7 +15,7 @@
 #define MPOPT_API_RUN_SIZESWEEP_H
 
 #include "mp-opt/API/Run/Benchmark.h"
-#include "mp-opt/Codegen/Target/KnownTargets.h"
+#include "mp-opt/Codegen/Target/DeviceModels.h"
 #include "mp-opt/Execution/MemoryFigures.h"
 
 namespace mp {
