@@ -121,7 +121,7 @@ struct PlanTime {
   double getAddedSeconds() const;
 
 private:
-  /// Of launches and copies on the device.
+  /// The time of launches and of copies on the device.
   double getStepSeconds() const;
 };
 

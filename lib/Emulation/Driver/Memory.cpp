@@ -169,6 +169,17 @@ static int32_t checkCopy(State &state, mp_device_address address, size_t bytes,
                   bytes);
 }
 
+/// True if all of it is pinned memory of the host.
+static bool isPinned(const State &state, const void *memory, size_t bytes) {
+  auto *address = const_cast<char *>(static_cast<const char *>(memory));
+  auto next = state.hostMemory.upper_bound(address);
+  if (next == state.hostMemory.begin())
+    return false;
+  const auto &[begin, size] = *--next;
+  auto offset = static_cast<size_t>(address - begin);
+  return offset <= size && bytes <= size - offset;
+}
+
 int32_t MP_EMULATED(cuMemcpyHtoDAsync_v2)(mp_device_address to,
                                           const void *from, size_t bytes,
                                           void *stream) {
@@ -179,7 +190,7 @@ int32_t MP_EMULATED(cuMemcpyHtoDAsync_v2)(mp_device_address to,
     return checkQuiet(call.state, "a copy from the host");
   if (int32_t error = checkCopy(call.state, to, bytes, "a copy to the device"))
     return error;
-  if (call.state.isPinned(from, bytes))
+  if (isPinned(call.state, from, bytes))
     writeLog("  from pinned memory");
   return add(call.state, stream, [=] {
     std::memcpy(reinterpret_cast<void *>(to), from, bytes);

@@ -152,8 +152,6 @@ struct State {
   bool isToFail(const char *call);
   bool isRecording() const;
   bool isPending() const;
-  /// True if all of it is pinned memory of the host.
-  bool isPinned(const void *memory, size_t bytes) const;
   Function *findFunction(void *handle);
 };
 

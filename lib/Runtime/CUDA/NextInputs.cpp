@@ -8,6 +8,7 @@
 #include "NextInputs.h"
 
 #include "../CPU/LastError.h"
+#include "Session.h"
 
 #include <cstdio>
 #include <cstring>
@@ -52,32 +53,43 @@ int32_t NextInputs::allocate(uint64_t input) {
   return MP_OK;
 }
 
-int32_t NextInputs::prepare(const Array<bool> &isState) {
-  if (stream)
-    return MP_OK;
+int32_t NextInputs::start() {
   uint64_t count = loaded.plan.head->inputs.count;
-  if (!nextInputs.resize(count))
+  Array<bool> isState;
+  if (!nextInputs.resize(count) || !isState.resize(count))
     return refuseWith(MP_OUT_OF_MEMORY, "out of memory");
+  for (uint64_t output = 0; output < loaded.plan.head->outputs.count; ++output)
+    if (int64_t state = loaded.plan.getOutputs()[output].state; state >= 0)
+      isState[static_cast<uint64_t>(state)] = true;
   for (uint64_t input = 0; input < count; ++input) {
     if (isState[input] ||
         loaded.plan.getInputs()[input].bytes <= MP_MAX_DIRECT_BYTES)
       continue;
-    int32_t code = MP_OK;
     if (!stream)
       if (int32_t error = loaded.driver.cuStreamCreate(
               &stream, MP_CUDA_STREAM_NON_BLOCKING)) {
         stream = nullptr;
-        code = loaded.device.fail(error, "cuStreamCreate",
+        return loaded.device.fail(error, "cuStreamCreate",
                                   "making a stream for copies");
       }
-    if (!code)
-      code = allocate(input);
-    if (code) {
-      destroy();
+    if (int32_t code = allocate(input))
       return code;
-    }
   }
   return MP_OK;
+}
+
+int32_t NextInputs::prepare() {
+  if (stream)
+    return MP_OK;
+  Current current(loaded.device);
+  if (current.error)
+    return loaded.device.fail(current.error, "cuCtxPushCurrent",
+                              "using its context");
+  int32_t code = start();
+  // Frees what has been created before the failure.
+  if (code)
+    destroy();
+  return code;
 }
 
 /// Ignores errors: they follow from an earlier failure that was reported.
@@ -116,6 +128,10 @@ int32_t NextInputs::set(uint32_t input, const void *data) {
   NextInput &next = nextInputs[input];
   Slot &slot = next.slots[next.current];
   uint64_t bytes = loaded.plan.getInputs()[input].bytes;
+  Current current(loaded.device);
+  if (current.error)
+    return loaded.device.fail(current.error, "cuCtxPushCurrent",
+                              "using its context");
   if (slot.isUsed)
     if (int32_t error = driver.cuEventSynchronize(slot.copied))
       return fail(error, "cuEventSynchronize", input, "a copy");
@@ -157,13 +173,56 @@ int32_t NextInputs::take() {
   return MP_OK;
 }
 
+int32_t NextInputs::wait() {
+  if (!stream)
+    return MP_OK;
+  Current current(loaded.device);
+  if (current.error)
+    return loaded.device.fail(current.error, "cuCtxPushCurrent",
+                              "using its context");
+  if (int32_t error = loaded.driver.cuStreamSynchronize(stream))
+    return loaded.device.fail(error, "cuStreamSynchronize",
+                              "copying inputs of the next call");
+  return MP_OK;
+}
+
 int32_t NextInputs::finish() {
   for (uint32_t input = 0; stream && input < loaded.plan.head->inputs.count;
        ++input)
     drop(input);
-  if (stream)
-    if (int32_t error = loaded.driver.cuStreamSynchronize(stream))
-      return loaded.device.fail(error, "cuStreamSynchronize",
-                                "copying inputs of the next call");
-  return MP_OK;
+  return wait();
+}
+
+//===----------------------------------------------------------------------===//
+// C
+//===----------------------------------------------------------------------===//
+
+int32_t mp_session_prepare_next(mp_session *session) {
+  clearLastError();
+  return session->nextInputs.prepare();
+}
+
+int32_t mp_session_takes_next(const mp_session *session, uint32_t input) {
+  return input < session->plan.head->inputs.count &&
+         session->nextInputs.takes(input);
+}
+
+int32_t mp_session_set_next(mp_session *session, uint32_t input,
+                            const void *data) {
+  clearLastError();
+  const PlanView &plan = session->plan;
+  if (input >= plan.head->inputs.count)
+    return refuseWith(MP_BAD_INPUT, "found input %u, expected one of %llu",
+                      input,
+                      static_cast<unsigned long long>(plan.head->inputs.count));
+  if (!session->nextInputs.takes(input))
+    return refuseWith(MP_BAD_INPUT,
+                      "input '%s' cannot be set for the next call",
+                      plan.getText(plan.getInputs()[input].name));
+  return session->nextInputs.set(input, data);
+}
+
+int32_t mp_session_finish_next(mp_session *session) {
+  clearLastError();
+  return session->nextInputs.finish();
 }

@@ -24,15 +24,14 @@
 
 namespace mp::runtime {
 
-/// Functions return MP_OK, or another code after setting the last error. The
-/// device's context is current.
+/// Functions return MP_OK, or another code after setting the last error.
 class NextInputs {
 public:
   explicit NextInputs(LoadedPlan &loaded) : loaded(loaded) {}
 
   /// Allocates for inputs of more than MP_MAX_DIRECT_BYTES that are not states.
   /// After a failure nothing is allocated.
-  int32_t prepare(const Array<bool> &isState);
+  int32_t prepare();
   /// True if `set` takes the input.
   bool takes(uint32_t input) const {
     return stream && nextInputs[input].buffer != 0;
@@ -52,6 +51,8 @@ public:
     if (takes(input))
       nextInputs[input].pending = nullptr;
   }
+  /// Waits for copies.
+  int32_t wait();
   /// Waits for copies, and drops all inputs.
   int32_t finish();
   /// Waits for copies and frees everything.
@@ -76,7 +77,7 @@ private:
     /// The slot whose data the next call takes; null if there is none.
     Slot *pending;
   };
-  int32_t allocate();
+  int32_t start();
   int32_t allocate(uint64_t input);
   int32_t fail(int32_t error, const char *function, uint64_t input,
                const char *what);

@@ -15,7 +15,6 @@
 #include "../CPU/LastError.h"
 
 #include <cstdio>
-#include <new>
 
 using namespace mp::runtime;
 
@@ -23,16 +22,11 @@ using namespace mp::runtime;
 // Calls
 //===----------------------------------------------------------------------===//
 
-int32_t mp_session::checkInput(uint32_t input) {
-  if (input < plan.head->inputs.count)
-    return MP_OK;
-  return refuseWith(MP_BAD_INPUT, "found input %u, expected one of %llu", input,
-                    static_cast<unsigned long long>(plan.head->inputs.count));
-}
-
 int32_t mp_session::set(uint32_t input, const void *data) {
-  if (int32_t code = checkInput(input))
-    return code;
+  if (input >= plan.head->inputs.count)
+    return refuseWith(MP_BAD_INPUT, "found input %u, expected one of %llu",
+                      input,
+                      static_cast<unsigned long long>(plan.head->inputs.count));
   const mp_plan_buffer &buffer = plan.getInputs()[input];
   if (!buffer.bytes)
     return MP_OK;
@@ -52,33 +46,6 @@ int32_t mp_session::set(uint32_t input, const void *data) {
   return MP_OK;
 }
 
-int32_t mp_session::prepareNext() {
-  Current current(device);
-  if (current.error)
-    return device.fail(current.error, "cuCtxPushCurrent", "using its context");
-  return nextInputs.prepare(isState);
-}
-
-int32_t mp_session::setNext(uint32_t input, const void *data) {
-  if (int32_t code = checkInput(input))
-    return code;
-  if (!nextInputs.takes(input))
-    return refuseWith(MP_BAD_INPUT,
-                      "input '%s' cannot be set for the next call",
-                      plan.getText(plan.getInputs()[input].name));
-  Current current(device);
-  if (current.error)
-    return device.fail(current.error, "cuCtxPushCurrent", "using its context");
-  return nextInputs.set(input, data);
-}
-
-int32_t mp_session::finishNext() {
-  Current current(device);
-  if (current.error)
-    return device.fail(current.error, "cuCtxPushCurrent", "using its context");
-  return nextInputs.finish();
-}
-
 int32_t mp_session::run(int64_t number) {
   for (uint64_t index = 0; index < plan.head->inputs.count; ++index)
     if (!isSet[index] && !nextInputs.has(static_cast<uint32_t>(index)))
@@ -89,9 +56,13 @@ int32_t mp_session::run(int64_t number) {
   Current current(device);
   if (current.error)
     return device.fail(current.error, "cuCtxPushCurrent", "using its context");
-  if (plan.head->reductions.count && !onDevices.isReadyFor(getDeviceRanks()))
-    if (int32_t code = onDevices.prepare(getDeviceRanks()))
+  if (plan.head->reductions.count && !onDevices.isReadyFor(getDeviceRanks())) {
+    // Buffers are allocated, which no queued work may precede.
+    int32_t code = nextInputs.wait();
+    code = code ? code : onDevices.prepare(getDeviceRanks());
+    if (code)
       return code;
+  }
   if (onDevices.isInUse())
     if (int32_t code = onDevices.begin())
       return code;
@@ -182,99 +153,3 @@ int32_t mp_session::wait() {
   hasCalls = false;
   return hadCalls ? reportError() : MP_OK;
 }
-
-//===----------------------------------------------------------------------===//
-// C
-//===----------------------------------------------------------------------===//
-
-int32_t mp_session_create(const mp_session_options *options,
-                          mp_session **result) {
-  clearLastError();
-  *result = nullptr;
-  void *memory = std::malloc(sizeof(mp_session));
-  if (!memory)
-    return refuseWith(MP_OUT_OF_MEMORY, "out of memory");
-  auto *session = new (memory) mp_session(*options);
-  if (int32_t code = session->create(*options)) {
-    mp_session_destroy(session);
-    return code;
-  }
-  *result = session;
-  return MP_OK;
-}
-
-void mp_session_destroy(mp_session *session) {
-  if (!session)
-    return;
-  session->destroy();
-  session->~mp_session();
-  std::free(session);
-}
-
-int32_t mp_session_set(mp_session *session, uint32_t input, const void *data) {
-  clearLastError();
-  return session->set(input, data);
-}
-
-int32_t mp_session_prepare_next(mp_session *session) {
-  clearLastError();
-  return session->prepareNext();
-}
-
-int32_t mp_session_takes_next(const mp_session *session, uint32_t input) {
-  return input < session->plan.head->inputs.count &&
-         session->nextInputs.takes(input);
-}
-
-int32_t mp_session_set_next(mp_session *session, uint32_t input,
-                            const void *data) {
-  clearLastError();
-  return session->setNext(input, data);
-}
-
-int32_t mp_session_finish_next(mp_session *session) {
-  clearLastError();
-  return session->finishNext();
-}
-
-int32_t mp_session_run(mp_session *session, int64_t number) {
-  clearLastError();
-  return session->run(number);
-}
-
-int32_t mp_session_get_output(mp_session *session, uint32_t output,
-                              void *data) {
-  clearLastError();
-  const PlanView &plan = session->plan;
-  if (output >= plan.head->outputs.count)
-    return refuseWith(
-        MP_BAD_INPUT, "found output %u, expected one of %llu", output,
-        static_cast<unsigned long long>(plan.head->outputs.count));
-  const mp_plan_buffer &buffer = plan.getOutputs()[output];
-  if (buffer.state >= 0)
-    return mp_session_get(session, static_cast<uint32_t>(buffer.state), data);
-  return session->get(session->outputs[output], buffer.bytes, data,
-                      plan.getText(buffer.name));
-}
-
-int32_t mp_session_get(mp_session *session, uint32_t input, void *data) {
-  clearLastError();
-  const PlanView &plan = session->plan;
-  if (input >= plan.head->inputs.count)
-    return refuseWith(MP_BAD_INPUT, "found input %u, expected one of %llu",
-                      input,
-                      static_cast<unsigned long long>(plan.head->inputs.count));
-  const mp_plan_buffer &buffer = plan.getInputs()[input];
-  if (!session->isSet[input])
-    return refuseWith(MP_BAD_INPUT, "input '%s': no data",
-                      plan.getText(buffer.name));
-  return session->get(session->inputs[input], buffer.bytes, data,
-                      plan.getText(buffer.name));
-}
-
-int32_t mp_session_wait(mp_session *session) {
-  clearLastError();
-  return session->wait();
-}
-
-uint64_t mp_session_bytes(const mp_session *session) { return session->bytes; }

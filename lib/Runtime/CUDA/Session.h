@@ -31,9 +31,6 @@ struct mp_session : mp::runtime::LoadedPlan {
   int32_t create(const mp_session_options &options);
   void destroy();
   int32_t set(uint32_t input, const void *data);
-  int32_t prepareNext();
-  int32_t setNext(uint32_t input, const void *data);
-  int32_t finishNext();
   int32_t run(int64_t number);
   int32_t get(mp_device_address from, uint64_t bytes, void *to,
               const char *name);
@@ -66,7 +63,6 @@ struct mp_session : mp::runtime::LoadedPlan {
 
 private:
   friend int32_t mp::runtime::launchPiece(mp_session &, uint64_t);
-  int32_t checkInput(uint32_t input);
   int32_t makeTables();
   int32_t allocate();
   int32_t allocate(mp_device_address &address, uint64_t size, const char *what,

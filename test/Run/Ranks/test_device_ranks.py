@@ -34,10 +34,10 @@ def train_two(request, launcher):
     collectives, order = PATHS[request.param]
     environment = devices(2, MPOPT_EMULATED_STREAMS=order)
 
-    def run(step, data, out, *flags):
+    def run(step, data, out, *flags, **variables):
         return train(
             launcher, 2, step, data, out, DEVICE, "--quiet",
-            f"--collectives={collectives}", *flags, env=environment,
+            f"--collectives={collectives}", *flags, env={**environment, **variables},
         )
 
     return run
@@ -74,6 +74,25 @@ def test_bits_of_one(tmp_path, train_two, case):
     assert len(read_log(log)) == 5
     if case == "fp16":
         assert read_log(log)[-1]["skipped"] == 1
+
+
+@needs_emulation
+def test_large_batches(tmp_path, train_two):
+    """Each rank copies its next batch during a step: by a stream of its own, next
+    to that which reduces. The bits are those of ranks without pinned memory."""
+    step, _ = make_steps(tmp_path, make_model(tmp_path), 2, "--optimizer=adamw")
+    data = make_data(tmp_path, 10, rows=5000)
+    ends = []
+    for variables in {}, {"MPOPT_EMULATED_FAIL": "cuMemAllocHost:0:2"}:
+        log = tmp_path / "driver.log"
+        ends.append(train_two(
+            step, data, tmp_path / "r.safetensors", "--epochs=2",
+            MPOPT_EMULATED_LOG=str(log), **variables,
+        ))  # fmt: skip
+        # Ranks write to one file; by MPI they reduce pinned memory as well.
+        copies = f"cuMemcpyHtoDAsync {4 * 4 * 5000}\n  from pinned memory"
+        assert (copies in log.read_text()) == (not variables)
+    assert_equal_bits(*ends)
 
 
 def test_accumulation(tmp_path, train_two):

@@ -60,7 +60,7 @@ std::string listDeviceModels();
 /// Fails with "expected ..., got 'NAME'" for all others.
 llvm::Expected<DeviceModel> chooseDeviceModel(llvm::StringRef name);
 
-/// What a driver says of a device; 0 if it does not say it.
+/// Properties of a device that its driver says; 0 for those that it does not.
 struct PresentDevice {
   std::string title;
   /// 10 * major + minor.
