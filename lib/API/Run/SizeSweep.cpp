@@ -151,8 +151,10 @@ Expected<SizeSweep> Sweeper::run() {
   std::pair<DeviceKind, int64_t *> asked[] = {
       {DeviceKind::CPU, &hostBytes},
       {options.compile.device, &result.memoryBytes}};
-  if (options.estimated)
+  if (options.estimated) {
     result.memoryBytes = int64_t(options.estimated->memoryBytes);
+    result.deviceNote = options.estimated->note;
+  }
   for (auto [kind, to] : ArrayRef(asked).drop_back(options.estimated ? 1 : 0)) {
     Expected<int64_t> bytes = getMemoryBytes(kind);
     if (!bytes)
@@ -238,6 +240,8 @@ void SizeSweep::print(raw_ostream &os) const {
            std::to_string(std::llround(double(row.size) / *seconds)), memory);
   }
   os << "memory in all: " << formatBytes(memoryBytes) << "\n";
+  if (!deviceNote.empty())
+    os << deviceNote << "\n";
   for (StringRef precision : getPrecisions(*this))
     if (std::optional<int64_t> largest = getLargest(precision))
       os << "enough in " << precision << " for about " << dim << "=" << *largest
@@ -279,6 +283,8 @@ void SizeSweep::printJSON(raw_ostream &os) const {
   json.object([&] {
     json.attribute("dim", dim);
     json.attribute("memory_bytes", memoryBytes);
+    if (!deviceNote.empty())
+      json.attribute("device_note", deviceNote);
     json.attribute("threads", int64_t(getNumThreads()));
     json.attributeArray("rows", [&] {
       for (const Row &row : rows)

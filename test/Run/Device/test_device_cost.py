@@ -409,6 +409,34 @@ def test_names_as_drivers_have_them(tmp_path, name, title):
     assert "numbers of" not in text
 
 
+def test_sweeps_for_other_devices(tmp_path):
+    """They say which numbers are used; memory has room for the next batch."""
+    step = """
+    step (float[n,1000] x, float[1000] w) => (float loss, float[1000] w_new)
+    <float[1000] w = {%s}, int64[1] axes = {0}>
+    {
+      sums = ReduceSum<keepdims = 0>(x, axes)
+      w_new = Sub(w, sums)
+      loss = ReduceSum<keepdims = 0>(w_new)
+    }
+    """ % ", ".join(["0"] * 1000)
+    model = write_model(tmp_path, step)
+    flags = ("--dry-run", "--sweep=n=16,17", "--precision=bf16")
+    note = "no numbers of 'h300' are known: those of H200 SXM (h200)"
+    text = mp_run("bench", model, "--device=cuda:h300", *flags).stdout
+    assert note in text.splitlines()[-2], text
+    assert note not in mp_run("bench", model, *flags, "--device=cuda:h200").stdout
+    flags = ("--dry-run", "--sweep=n=16,17", "--json")
+    table = json.loads(mp_run("bench", model, "--device=cuda:h300", *flags).stdout)
+    assert note in table["device_note"]
+    rows = [row for row in table["rows"] if row["precision"] == "fp32"]
+    # More than 64 KiB are copied during the step before.
+    assert [row["next_input_bytes"] for row in rows] == [0, 4 * 17 * 1000]
+    for row in rows:
+        parts = ("input", "output", "constant", "arena", "next_input")
+        assert row["memory_bytes"] == sum(row[f"{part}_bytes"] for part in parts)
+
+
 @needs_double
 @pytest.mark.parametrize("capability, nearest", [
     (90, "h100"), (86, "a10"), (89, "l4"), (120, "rtx5090"),
