@@ -125,7 +125,8 @@ def copies_of_next(plan):
 
 
 def to_step(plan):
-    """The launches and bytes of a plan, as read_steps has them."""
+    """The launches and bytes of a plan, as read_steps has them; large inputs are
+    copied during the call before."""
     return {
         "launches": to_arrays(read_plan(plan) + copies_of_next(plan)),
         "is_call": True, "batch": plan["input_bytes"] - plan["state_bytes"],
@@ -340,11 +341,11 @@ def write_table(constants, error, left_out):
     TABLE.write_text(head + "\n".join(lines) + "\n" + tail)
 
 
-def store(plan, name, milliseconds, kind):
+def store(plan, name, milliseconds, kind, copies_before=False):
     with open(STEPS / f"{name}.csv", "w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        for row in read_plan(plan) + copies_of_next(plan):
+        for row in read_plan(plan) + copies_of_next(plan) * copies_before:
             writer.writerow({
                 n: f"{v:.4g}" if isinstance(v, float) else v for n, v in row.items()
             })
@@ -356,7 +357,7 @@ def store(plan, name, milliseconds, kind):
     batch = plan["input_bytes"] - plan["state_bytes"]
     rows.append({
         "name": name, "ms": milliseconds, "of": kind, "batch": batch,
-        "next": sum(plan["next_inputs"]),
+        "next": sum(plan["next_inputs"]) if copies_before else 0,
     })
     with open(path, "w", newline="") as file:
         columns = ["name", "ms", "of", "batch", "next"]
@@ -409,6 +410,11 @@ def parse():
     add("--check", action="store_true")
     add("--store", nargs=3, metavar=("PLAN", "NAME", "MS"))
     add("--launches", action="store_true", help="MS is that of launches alone")
+    add(
+        "--copies-before", action="store_true",
+        help="MS is of steps as in training, whose large inputs were copied during"
+        " the step before; calls of libraries, as in gpu-check.sh, copy their own",
+    )
     add("--predict", metavar="PLAN")
     return parser.parse_args()
 
@@ -419,7 +425,8 @@ def main():
     if arguments.store:
         plan, name, milliseconds = arguments.store
         plan = json.loads(pathlib.Path(plan).read_text())
-        store(plan, name, milliseconds, "launches" if arguments.launches else "call")
+        kind = "launches" if arguments.launches else "call"
+        store(plan, name, milliseconds, kind, arguments.copies_before)
         return
     if arguments.predict:
         plan = json.loads(pathlib.Path(arguments.predict).read_text())

@@ -335,12 +335,19 @@ def test_steps_that_copied_before(tmp_path, monkeypatch):
     before = fitted.read_steps()
     step = make_wide_step(tmp_path, 1000)
     plan = estimate(step, "--in-place", "--dim=batch=64")
-    fitted.store(plan, "wide", 0.7, "call")
-    *same, added = fitted.read_steps()
+    fitted.store(plan, "library", 0.9, "call")
+    fitted.store(plan, "wide", 0.7, "call", copies_before=True)
+    *same, library, added = fitted.read_steps()
     assert [one["name"] for one in same] == [one["name"] for one in before]
-    assert added["next"] == 64 * 1000 * 8 * 4
+    assert added["next"] == 64 * 1000 * 8 * 4 and library["next"] == 0
+    assert library["batch"] == added["batch"] > added["next"]
     _, constants = fitted.read_table()
     device = fitted.DEVICES["h200"]
+    launches = sum(launch["predicted_seconds"] for launch in plan["launches"])
+    assert fitted.predict_step(library, constants, device) == pytest.approx(
+        constants["callSeconds"] + library["batch"] / constants["hostRate"] + launches,
+        rel=1e-3,
+    )
     error = fitted.Rows([added]).errors(constants, device)[0]
     found = fitted.predict_step(added, constants, device)
     assert error == pytest.approx(np.log(found / 0.7e-3))
