@@ -77,6 +77,15 @@ def launch(launcher, ranks, *arguments, **options):
     )
 
 
+def launch_each(launcher, ranks, env=None):
+    """Ranks with a command line each."""
+    words = [word for rank in ranks for word in (":", "-n", "1", *rank)]
+    return subprocess.run(
+        [launcher, *words[1:]], capture_output=True, text=True, timeout=60,
+        env=env or devices(len(ranks)),
+    )
+
+
 def make_model(folder, name="m.onnx", dropout=False, hidden=16):
     random = np.random.default_rng(0)
     weights = {

@@ -13,7 +13,7 @@ namespace mp {
 
 Error NextBatch::prepare(
     const std::function<void(const Twine &text)> &onWarning) {
-  if (total < 2)
+  if (total < 2 || std::exchange(isPrepared, true))
     return Error::success();
   Expected<std::string> shortage = program.getProgram().prepareNextInputs();
   if (!shortage)

@@ -23,7 +23,7 @@ public:
       : batches(batches), session(session), program(session.getProgram()),
         total(total) {}
 
-  /// Allocates buffers on the device. If there is no memory for them, batches
+  /// Allocates buffers on the device, once. If there is no memory for them, batches
   /// are copied before steps, after a warning.
   llvm::Error
   prepare(const std::function<void(const llvm::Twine &text)> &onWarning);
@@ -48,6 +48,7 @@ private:
   StepSession &session;
   StepProgram &program;
   const uint64_t total;
+  bool isPrepared = false;
   /// The step whose large inputs have been copied.
   std::optional<uint64_t> copied;
 };

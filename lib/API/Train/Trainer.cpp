@@ -196,7 +196,7 @@ Error Trainer::Impl::compile() {
   agreement.emplace(options, *session, shards);
   health.emplace(*session, shards, *states, last, options);
   nextBatch.emplace(batches, *session, total);
-  return nextBatch->prepare(options.onWarning);
+  return Error::success();
 }
 
 void Trainer::Impl::report(const Twine &what,
@@ -402,6 +402,9 @@ Trainer::Impl::runSteps(const TrainingObserver &observer) {
   // The trainable values have been copied.
   model->releasePages();
   health->noteStart();
+  // Other programs and ranks have taken their memory on the device.
+  if (Error failed = nextBatch->prepare(options.onWarning))
+    return failed;
   while (session->getCount() < total) {
     if (Error failed = makeStep())
       return failed;

@@ -199,6 +199,9 @@ int32_t NextInputs::finish() {
 
 int32_t mp_session_prepare_next(mp_session *session) {
   clearLastError();
+  // Reductions cannot do without their buffers, so they come first.
+  if (int32_t code = session->prepareReductions())
+    return code;
   return session->nextInputs.prepare();
 }
 

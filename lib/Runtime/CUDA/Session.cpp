@@ -46,6 +46,17 @@ int32_t mp_session::set(uint32_t input, const void *data) {
   return MP_OK;
 }
 
+int32_t mp_session::prepareReductions() {
+  if (!plan.head->reductions.count || onDevices.isReadyFor(getDeviceRanks()))
+    return MP_OK;
+  Current current(device);
+  if (current.error)
+    return device.fail(current.error, "cuCtxPushCurrent", "using its context");
+  // Buffers are allocated, which no queued work may precede.
+  int32_t code = nextInputs.wait();
+  return code ? code : onDevices.prepare(getDeviceRanks());
+}
+
 int32_t mp_session::run(int64_t number) {
   for (uint64_t index = 0; index < plan.head->inputs.count; ++index)
     if (!isSet[index] && !nextInputs.has(static_cast<uint32_t>(index)))
@@ -56,13 +67,8 @@ int32_t mp_session::run(int64_t number) {
   Current current(device);
   if (current.error)
     return device.fail(current.error, "cuCtxPushCurrent", "using its context");
-  if (plan.head->reductions.count && !onDevices.isReadyFor(getDeviceRanks())) {
-    // Buffers are allocated, which no queued work may precede.
-    int32_t code = nextInputs.wait();
-    code = code ? code : onDevices.prepare(getDeviceRanks());
-    if (code)
-      return code;
-  }
+  if (int32_t code = prepareReductions())
+    return code;
   if (onDevices.isInUse())
     if (int32_t code = onDevices.begin())
       return code;

@@ -31,6 +31,8 @@ struct mp_session : mp::runtime::LoadedPlan {
   int32_t create(const mp_session_options &options);
   void destroy();
   int32_t set(uint32_t input, const void *data);
+  /// Makes buffers and kernels for reductions by the ranks that are set.
+  int32_t prepareReductions();
   int32_t run(int64_t number);
   int32_t get(mp_device_address from, uint64_t bytes, void *to,
               const char *name);
