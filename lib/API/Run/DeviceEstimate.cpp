@@ -179,9 +179,12 @@ static void printTotals(raw_ostream &os, const DeviceEstimate &estimate) {
   auto formatGigabytes = [](uint64_t bytes) {
     return formatNumber(double(bytes) * 1e-9) + " GB";
   };
-  row("memory", formatGigabytes(cost.getMemoryBytes()) + " of " +
-                    formatGigabytes(estimate.device.memoryBytes) + ": " +
-                    (estimate.fits() ? "fits" : "does not fit"));
+  row("memory",
+      formatGigabytes(cost.getMemoryBytes()) + " of " +
+          formatGigabytes(estimate.device.memoryBytes) + ": " +
+          (estimate.fitsWithNextInputs() ? "fits"
+           : estimate.fits() ? "fits if batches are copied before steps"
+                             : "does not fit"));
 }
 
 void DeviceEstimate::print(raw_ostream &os) const {

@@ -104,7 +104,7 @@ Expected<bool> Sweeper::plan(SizeSweep::Row &row,
     return memory.takeError();
   row.memory = *memory;
   row.isPlanned = true;
-  return memory->getTotal() <= result.memoryBytes;
+  return memory->getNeeded() <= result.memoryBytes;
 }
 
 Error Sweeper::measureRow(SizeSweep::Row &row, StringRef precision) {
@@ -188,11 +188,11 @@ std::optional<int64_t> SizeSweep::getLargest(StringRef precision) const {
   if (planned.size() < 2)
     return std::nullopt;
   const Row &first = *planned[planned.size() - 2], &second = *planned.back();
-  double slope = double(second.memory.getTotal() - first.memory.getTotal()) /
+  double slope = double(second.memory.getNeeded() - first.memory.getNeeded()) /
                  double(second.size - first.size);
   if (slope <= 0)
     return std::nullopt;
-  double room = double(memoryBytes - second.memory.getTotal());
+  double room = double(memoryBytes - second.memory.getNeeded());
   return std::max<int64_t>(0, second.size + int64_t(std::floor(room / slope)));
 }
 

@@ -23,8 +23,8 @@ public:
       : batches(batches), session(session), program(session.getProgram()),
         total(total) {}
 
-  /// Allocates buffers on the device, once. If there is no memory for them, batches
-  /// are copied before steps, after a warning.
+  /// Allocates buffers on the device, once. If there is no memory for them,
+  /// batches are copied before steps, after a warning.
   llvm::Error
   prepare(const std::function<void(const llvm::Twine &text)> &onWarning);
 

@@ -294,6 +294,13 @@ def test_the_next_batch_is_copied(tmp_path):
     assert plan["memory_bytes"] == size + sum(
         plan[f"{kind}_bytes"] for kind in ("arena", "constant", "input", "output")
     )
+    # A step can do without the buffer, which is almost half of its memory.
+    batch = 24 * 10**9 // (2 * 32000) + 50000
+    large = estimate(step, "--in-place", f"--dim=batch={batch}", device="l4")
+    assert large["memory_bytes"] > 24e9 > large["memory_bytes"] - 32000 * batch
+    assert large["fits"]
+    text = bench(step, "--in-place", f"--dim=batch={batch}", device="l4")
+    assert "24 GB: fits if batches are copied before steps" in text
     text = bench(step, "--in-place", "--dim=batch=64")
     assert re.search(
         r"^copies of the next batch +2.048 MB during a call, in [\d.]+ us"

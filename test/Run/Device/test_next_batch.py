@@ -73,6 +73,50 @@ def test_same_bits(tmp_path, step, dtype, flags, order):
     assert WARNING not in found[2]
 
 
+SEVERAL = """
+step (float[n,5000] x, int64[n,4000] ids, bool[n,70000] mask, float[20000] bias,
+      float[5000] w)
+  => (float loss, float[5000] w_new)
+<float[20000] bias = {%s}, float[5000] w = {%s}, int64[1] rows = {0}>
+{
+  numbers = Cast<to = 1>(ids)
+  summand = ReduceSum<keepdims = 0>(numbers)
+  ones = Cast<to = 1>(mask)
+  count = ReduceSum<keepdims = 0>(ones)
+  offset = ReduceSum<keepdims = 0>(bias)
+  both = Sub(summand, count)
+  all = Add(both, offset)
+  shifted = Add(x, all)
+  sums = ReduceSum<keepdims = 0>(shifted, rows)
+  w_new = Add(w, sums)
+  loss = ReduceMax<keepdims = 0>(w_new)
+}
+""" % (", ".join(["1"] * 20000), ", ".join(["0"] * 5000))
+
+
+@pytest.mark.parametrize("order", ["late", "early"])
+def test_several_inputs(tmp_path, order):
+    """Of several types, and one that has a default and no data."""
+    step = write_model(tmp_path, SEVERAL)
+    generator = np.random.default_rng(5)
+    data = tmp_path / "data.npz"
+    np.savez(
+        data, x=generator.integers(-3, 4, (24, 5000)).astype(np.float32),
+        ids=generator.integers(-2, 3, (24, 4000)),
+        mask=generator.integers(0, 2, (24, 70000)).astype(bool),
+    )
+    expected = train(tmp_path, step, data, "--epochs=2", device="--device=cpu")
+    log = tmp_path / "driver.log"
+    variables = {"MPOPT_EMULATED_STREAMS": order, "MPOPT_EMULATED_LOG": str(log)}
+    found = train(tmp_path, step, data, "--epochs=2", **variables)
+    np.testing.assert_array_equal(found[0], expected[0])
+    assert found[1] == expected[1] and len(set(found[1])) == 6
+    if DEVICE == "--device=emulated":
+        copies = [c for c in read_calls(log) if "pinned" in c]
+        sizes = sorted(int(copy.split()[1]) for copy in copies)
+        assert sizes == sorted(6 * [8 * 5000 * 4, 8 * 4000 * 8, 8 * 70000])
+
+
 @needs_emulator
 def test_pinned_memory_is_short(tmp_path, step):
     """One line says so, and the steps are the same."""

@@ -100,7 +100,7 @@ def test_large_batches(tmp_path, train_two):
         return states, log.read_text()
 
     expected, log = run()
-    # By MPI, ranks reduce pinned memory as well.
+    # With MPI, ranks reduce pinned memory as well.
     copies = f"cuMemcpyHtoDAsync {size}\n  from pinned memory"
     assert copies in log
     taken = sum(map(int, re.findall(r"^cuMemAlloc (\d+)$", log, re.M)))
