@@ -9,8 +9,10 @@
     fit_device_times.py --predict PLAN.json
 
 A step is a row of benchmarks/h200/steps.csv: what was measured (h200.md, and
-docs/performance.md for kernels), the bytes of its batch, and whether the time
-is that of a call or of its launches alone. benchmarks/h200/NAME.csv has the
+docs/performance.md for kernels), the bytes of its batch, of these the bytes
+that were copied during the call before (none in rows without that column, whose
+batches were copied in calls), and whether the time is that of a call or of its
+launches alone. benchmarks/h200/NAME.csv has the
 launches of a step as `bench --dry-run --json` counted them when it was
 measured: one row for each different launch, and how often it ran. --store adds
 a step, --predict computes the formula of include/mp-opt/Execution/DeviceTime.h
@@ -111,6 +113,27 @@ def read_plan(plan):
     return list(rows.values())
 
 
+def copies_of_next(plan):
+    """A call's copies on the device of inputs that came during the call before:
+    rows of COLUMNS."""
+    rows = []
+    for size in plan["next_inputs"]:
+        row = {name: 0 for name in COLUMNS}
+        row.update(times=1, kernel="next", kind="copy", bytes=2 * size)
+        rows.append(row)
+    return rows
+
+
+def to_step(plan):
+    """The launches and bytes of a plan, as read_steps has them; large inputs are
+    copied during the call before."""
+    return {
+        "launches": to_arrays(read_plan(plan) + copies_of_next(plan)),
+        "is_call": True, "batch": plan["input_bytes"] - plan["state_bytes"],
+        "next": sum(plan["next_inputs"]),
+    }
+
+
 def to_arrays(rows):
     """Columns as arrays; `is_launch` tells launches from copies."""
     launches = {
@@ -184,7 +207,9 @@ def predict_step(step, constants, device):
     launches = step["launches"]
     seconds = float(np.sum(launches["times"] * predict(launches, constants, device)))
     if step["is_call"]:
-        seconds += constants["callSeconds"] + step["batch"] / constants["hostRate"]
+        seconds = max(seconds, step["next"] / constants["hostRate"])
+        batch = step["batch"] - step["next"]
+        seconds += constants["callSeconds"] + batch / constants["hostRate"]
     return seconds
 
 
@@ -202,12 +227,15 @@ class Rows:
         self.starts = np.cumsum([0, *sizes[:-1]])
         self.measured = np.array([step["seconds"] for step in steps])
         self.is_call = np.array([float(step["is_call"]) for step in steps])
-        self.batch = np.array([step["batch"] for step in steps])
+        self.next = np.array([step["next"] for step in steps])
+        self.batch = np.array([step["batch"] for step in steps]) - self.next
 
     def errors(self, constants, device):
         seconds = self.launches["times"] * predict(self.launches, constants, device)
         call = constants["callSeconds"] + self.batch / constants["hostRate"]
-        found = np.add.reduceat(seconds, self.starts) + self.is_call * call
+        found = np.add.reduceat(seconds, self.starts)
+        found = np.maximum(found, self.is_call * self.next / constants["hostRate"])
+        found += self.is_call * call
         return np.log(found / self.measured)
 
 
@@ -278,7 +306,7 @@ def read_steps():
             steps.append({
                 "name": row["name"], "seconds": float(row["ms"]) / 1e3,
                 "is_call": row["of"] == "call", "batch": float(row["batch"]),
-                "launches": launches,
+                "next": float(row.get("next") or 0), "launches": launches,
             })
     return steps
 
@@ -313,11 +341,11 @@ def write_table(constants, error, left_out):
     TABLE.write_text(head + "\n".join(lines) + "\n" + tail)
 
 
-def store(plan, name, milliseconds, kind):
+def store(plan, name, milliseconds, kind, copies_before=False):
     with open(STEPS / f"{name}.csv", "w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        for row in read_plan(plan):
+        for row in read_plan(plan) + copies_of_next(plan) * copies_before:
             writer.writerow({
                 n: f"{v:.4g}" if isinstance(v, float) else v for n, v in row.items()
             })
@@ -327,9 +355,13 @@ def store(plan, name, milliseconds, kind):
         with open(path, newline="") as file:
             rows = [row for row in csv.DictReader(file) if row["name"] != name]
     batch = plan["input_bytes"] - plan["state_bytes"]
-    rows.append({"name": name, "ms": milliseconds, "of": kind, "batch": batch})
+    rows.append({
+        "name": name, "ms": milliseconds, "of": kind, "batch": batch,
+        "next": sum(plan["next_inputs"]) if copies_before else 0,
+    })
     with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, ["name", "ms", "of", "batch"], lineterminator="\n")
+        columns = ["name", "ms", "of", "batch", "next"]
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 
@@ -378,6 +410,11 @@ def parse():
     add("--check", action="store_true")
     add("--store", nargs=3, metavar=("PLAN", "NAME", "MS"))
     add("--launches", action="store_true", help="MS is that of launches alone")
+    add(
+        "--copies-before", action="store_true",
+        help="MS is of steps as in training, whose large inputs were copied during"
+        " the step before; calls of libraries, as in gpu-check.sh, copy their own",
+    )
     add("--predict", metavar="PLAN")
     return parser.parse_args()
 
@@ -388,16 +425,14 @@ def main():
     if arguments.store:
         plan, name, milliseconds = arguments.store
         plan = json.loads(pathlib.Path(plan).read_text())
-        store(plan, name, milliseconds, "launches" if arguments.launches else "call")
+        kind = "launches" if arguments.launches else "call"
+        store(plan, name, milliseconds, kind, arguments.copies_before)
         return
     if arguments.predict:
         plan = json.loads(pathlib.Path(arguments.predict).read_text())
         _, constants = read_table()
-        step = {
-            "launches": to_arrays(read_plan(plan)), "is_call": True,
-            "batch": plan["input_bytes"] - plan["state_bytes"],
-        }
-        print(json.dumps({"seconds": predict_step(step, constants, device)}))
+        seconds = predict_step(to_step(plan), constants, device)
+        print(json.dumps({"seconds": seconds}))
         return
     steps = read_steps()
     if arguments.check:

@@ -39,7 +39,8 @@ public:
   llvm::Error load(ProgramCode &program, int deviceNumber) override;
   int64_t getArenaBytes() const override { return interface.arenaBytes; }
   llvm::Error run(ArrayRef<Tensor> inputs, int64_t number,
-                  SmallVectorImpl<Tensor> &results) override;
+                  SmallVectorImpl<Tensor> &results,
+                  MeanwhileFn meanwhile) override;
   llvm::Error runInto(ArrayRef<Tensor> inputs, int64_t number,
                       OutputMemoryFn place) override;
   ArrayRef<int64_t> getTimes() const override { return times; }
@@ -128,7 +129,7 @@ llvm::Error CPUBackend::call(ArrayRef<Tensor> inputs, int64_t number,
 }
 
 llvm::Error CPUBackend::run(ArrayRef<Tensor> inputs, int64_t number,
-                            SmallVectorImpl<Tensor> &results) {
+                            SmallVectorImpl<Tensor> &results, MeanwhileFn) {
   Outputs outputs(interface);
   if (llvm::Error error = call(inputs, number, outputs))
     return error;

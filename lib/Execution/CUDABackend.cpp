@@ -48,10 +48,18 @@ public:
   llvm::Error load(ProgramCode &code, int deviceNumber) override;
   int64_t getArenaBytes() const override { return arenaBytes; }
   llvm::Error run(llvm::ArrayRef<Tensor> given, int64_t call,
-                  llvm::SmallVectorImpl<Tensor> &results) override;
+                  llvm::SmallVectorImpl<Tensor> &results,
+                  MeanwhileFn meanwhile) override;
 
   const mp_driver *getDriver() const override { return driver; }
   int getDeviceNumber() const override { return number; }
+
+  llvm::Expected<std::string> prepareNextInputs() override;
+  bool takesNextInput(unsigned input) const override {
+    return mp_session_takes_next(session, input) != 0;
+  }
+  llvm::Error setNextInput(unsigned input, const Tensor &tensor) override;
+  llvm::Error dropNextInputs() override;
 
   bool hasStatesApart() const override { return true; }
   llvm::Error fetchStates() override;
@@ -68,6 +76,8 @@ private:
     bool isWatched = false;
     /// True if it is copied only when the tensor changes.
     bool isKept = false;
+    /// True if it was set for the next call.
+    bool isNext = false;
     /// The tensor that was copied to the device. The elements of a state may be
     /// outdated.
     Tensor tensor;
@@ -176,6 +186,8 @@ llvm::Error CUDABackend::load(ProgramCode &code, int deviceNumber) {
 llvm::Error CUDABackend::setInputs(llvm::ArrayRef<Tensor> given) {
   for (auto [index, tensor] : llvm::enumerate(given)) {
     Input &input = inputs[index];
+    if (std::exchange(input.isNext, false))
+      continue;
     bool stays = input.isWritten || input.isKept;
     if (stays && input.tensor.getData() &&
         input.tensor.getData() == tensor.getData())
@@ -224,18 +236,51 @@ llvm::Error CUDABackend::finish(llvm::Error error) {
 }
 
 llvm::Error CUDABackend::run(llvm::ArrayRef<Tensor> given, int64_t call,
-                             llvm::SmallVectorImpl<Tensor> &results) {
+                             llvm::SmallVectorImpl<Tensor> &results,
+                             MeanwhileFn meanwhile) {
   llvm::SmallVector<Tensor> made;
   llvm::Error error = setInputs(given);
   if (!error)
     error = check(mp_session_run(session, call));
   isFetched = false;
+  // Copies of outputs to pageable memory may wait for the call.
+  if (!error && meanwhile)
+    error = meanwhile();
   if (!error)
     error = getOutputs(made);
   if (llvm::Error failed = finish(std::move(error)))
     return failed;
   results.assign(made.begin(), made.end());
   return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs of the next call
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<std::string> CUDABackend::prepareNextInputs() {
+  int32_t code = mp_session_prepare_next(session);
+  if (code == MP_OUT_OF_MEMORY)
+    return mp_last_error();
+  if (llvm::Error error = check(code))
+    return error;
+  return std::string();
+}
+
+llvm::Error CUDABackend::setNextInput(unsigned input, const Tensor &tensor) {
+  if (llvm::Error error =
+          check(mp_session_set_next(session, input, tensor.getData())))
+    return error;
+  inputs[input].isNext = true;
+  // A kept input has another tensor now.
+  inputs[input].tensor = Tensor();
+  return llvm::Error::success();
+}
+
+llvm::Error CUDABackend::dropNextInputs() {
+  for (Input &input : inputs)
+    input.isNext = false;
+  return check(mp_session_finish_next(session));
 }
 
 llvm::Error CUDABackend::fetchStates() {

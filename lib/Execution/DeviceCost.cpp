@@ -93,6 +93,8 @@ PlanCost countCost(const DevicePlan &plan, const DeviceModel &device) {
     cost.inputBytes += input.bytes;
   for (const DevicePlan::Buffer &output : plan.outputs)
     (output.state < 0 ? cost.outputBytes : cost.stateBytes) += output.bytes;
+  for (uint64_t bytes : plan.getNextInputs())
+    cost.nextBytes += bytes;
   return cost;
 }
 

@@ -7,6 +7,7 @@
 
 #include "mp-opt/Execution/DevicePlan.h"
 
+#include "mp-opt/Runtime/Device.h"
 #include "mp-opt/Runtime/Plan.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -27,6 +28,19 @@ DevicePlan::Work DevicePlan::Work::get(device::WorkAttr attribute) {
   return {attribute.getKind(),   attribute.getRead(), attribute.getWritten(),
           attribute.getTensor(), attribute.getFma(),  attribute.getOperations(),
           attribute.getDoubles()};
+}
+
+std::vector<uint64_t> DevicePlan::getNextInputs() const {
+  std::vector<bool> isState(inputs.size());
+  bool isStep = false;
+  for (const Buffer &output : outputs)
+    if (output.state >= 0)
+      isStep = isState[size_t(output.state)] = true;
+  std::vector<uint64_t> sizes;
+  for (auto [index, input] : llvm::enumerate(inputs))
+    if (isStep && !isState[index] && input.bytes > MP_MAX_DIRECT_BYTES)
+      sizes.push_back(input.bytes);
+  return sizes;
 }
 
 static_assert(llvm::sys::IsLittleEndianHost, "plans are little-endian");

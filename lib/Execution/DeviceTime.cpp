@@ -199,18 +199,25 @@ LaunchTime LaunchModel::predict() const {
 // Plans
 //===----------------------------------------------------------------------===//
 
-double PlanTime::getSeconds() const {
-  double sum = callSeconds + batchSeconds;
+double PlanTime::getStepSeconds() const {
+  double sum = takeSeconds;
   for (const LaunchTime &record : records)
     sum += record.seconds;
   return sum;
 }
 
-/// A copy or fill, which runs at full rate.
-static LaunchTime predictCopy(const DevicePlan::Record &record,
-                              const DeviceModel &device,
+double PlanTime::getAddedSeconds() const {
+  return std::max(0.0, nextSeconds - getStepSeconds());
+}
+
+double PlanTime::getSeconds() const {
+  return callSeconds + batchSeconds + getStepSeconds() + getAddedSeconds();
+}
+
+/// A copy or fill, which runs at full rate. Bytes that are read and written
+/// count as two.
+static LaunchTime predictCopy(double bytes, const DeviceModel &device,
                               const DeviceConstants &fitted) {
-  double bytes = countBytes(record);
   LaunchTime time;
   double seconds = bytes / getRate(bytes, device.numProcessors, device, fitted);
   if (seconds > fitted.launchSeconds)
@@ -219,24 +226,39 @@ static LaunchTime predictCopy(const DevicePlan::Record &record,
   return time;
 }
 
-std::optional<PlanTime> predictTime(const DevicePlan &plan,
-                                    const DeviceModel &device) {
-  const DeviceConstants &fitted = getDeviceConstants(device);
-  PlanTime time;
+/// Copies of the batch. Pinned memory is copied at a share of the link's rate.
+static void setBatchTimes(PlanTime &time, const DevicePlan &plan,
+                          const DeviceModel &device,
+                          const DeviceConstants &fitted) {
+  constexpr double linkShare = 0.8;
   double batch = 0;
   for (const DevicePlan::Buffer &input : plan.inputs)
     batch += double(input.bytes);
   for (const DevicePlan::Buffer &output : plan.outputs)
     if (output.state >= 0)
       batch -= double(output.bytes);
+  for (uint64_t bytes : plan.getNextInputs()) {
+    time.nextBytes += bytes;
+    time.takeSeconds += predictCopy(2 * double(bytes), device, fitted).seconds;
+  }
+  double next = double(time.nextBytes);
   time.callSeconds = fitted.callSeconds;
-  time.batchSeconds = batch / fitted.hostRate;
+  time.batchSeconds = (batch - next) / fitted.hostRate;
+  time.nextSeconds = next / fitted.hostRate;
+  time.linkSeconds = next / (linkShare * device.linkRate);
+}
+
+std::optional<PlanTime> predictTime(const DevicePlan &plan,
+                                    const DeviceModel &device) {
+  const DeviceConstants &fitted = getDeviceConstants(device);
+  PlanTime time;
+  setBatchTimes(time, plan, device, fitted);
   for (const DevicePlan::Record &record : plan.records) {
     LaunchTime &one = time.records.emplace_back();
     if (record.whenSet)
       continue;
     if (record.kind != DevicePlan::RecordKind::Launch) {
-      one = predictCopy(record, device, fitted);
+      one = predictCopy(countBytes(record), device, fitted);
       continue;
     }
     const std::optional<KernelCounts> &counts =

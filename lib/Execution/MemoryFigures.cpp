@@ -26,7 +26,7 @@ namespace mp {
 
 int64_t MemoryFigures::getTotal() const {
   uint64_t total = 0;
-  for (int64_t bytes : {arena, constants, inputs, outputs})
+  for (int64_t bytes : {arena, constants, inputs, outputs, nextInputs})
     total = llvm::SaturatingAdd(total, uint64_t(bytes));
   return int64_t(std::min<uint64_t>(total, INT64_MAX));
 }
@@ -52,6 +52,8 @@ FailureOr<MemoryFigures> getMemoryFigures(ModuleOp module, DeviceKind device,
     if (failed(plan))
       return failure();
     figures.arena = int64_t(plan->arenaBytes);
+    for (uint64_t bytes : plan->getNextInputs())
+      figures.nextInputs += int64_t(bytes);
   }
   for (const Tensor &constant : interface->constants)
     figures.constants += int64_t(constant.getNumBytes());

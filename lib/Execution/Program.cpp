@@ -135,11 +135,12 @@ Program::Impl::completeInputs(SmallVectorImpl<Tensor> &inputs) const {
 }
 
 llvm::Error Program::run(ArrayRef<Tensor> given,
-                         SmallVectorImpl<Tensor> &results) {
+                         SmallVectorImpl<Tensor> &results,
+                         MeanwhileFn meanwhile) {
   SmallVector<Tensor> inputs(given);
   if (llvm::Error error = impl->completeInputs(inputs))
     return error;
-  return impl->backend->run(inputs, impl->callNumber++, results);
+  return impl->backend->run(inputs, impl->callNumber++, results, meanwhile);
 }
 
 llvm::Error Program::runInto(ArrayRef<Tensor> given, OutputMemoryFn place) {
@@ -152,7 +153,7 @@ llvm::Error Program::runInto(ArrayRef<Tensor> given, OutputMemoryFn place) {
 llvm::Error Backend::runInto(ArrayRef<Tensor> inputs, int64_t number,
                              OutputMemoryFn place) {
   SmallVector<Tensor> results;
-  if (llvm::Error error = run(inputs, number, results))
+  if (llvm::Error error = run(inputs, number, results, nullptr))
     return error;
   for (auto [index, result] : llvm::enumerate(results)) {
     void *memory = place(index, result.getSizes());
@@ -168,6 +169,22 @@ llvm::Error Backend::runInto(ArrayRef<Tensor> inputs, int64_t number,
 void Program::watchState(unsigned input) { impl->backend->watchState(input); }
 void Program::keepInput(unsigned input) { impl->backend->keepInput(input); }
 void Program::changeInput(unsigned input) { impl->backend->changeInput(input); }
+llvm::Expected<std::string> Program::prepareNextInputs() {
+  return impl->backend->prepareNextInputs();
+}
+bool Program::takesNextInput(unsigned input) const {
+  return impl->backend->takesNextInput(input);
+}
+llvm::Error Program::setNextInput(unsigned input, const Tensor &tensor) {
+  // Checked as in a call.
+  Tensor given = tensor;
+  if (llvm::Error error = impl->completeInput(input, given))
+    return error;
+  return impl->backend->setNextInput(input, given);
+}
+llvm::Error Program::dropNextInputs() {
+  return impl->backend->dropNextInputs();
+}
 bool Program::hasStatesApart() const { return impl->backend->hasStatesApart(); }
 const mp_driver *Program::getDriver() const {
   return impl->backend->getDriver();

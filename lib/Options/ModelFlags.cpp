@@ -11,7 +11,7 @@
 #include "mp-opt/API/Run/InferenceMode.h"
 #include "mp-opt/API/Train/TrainedModel.h"
 #include "mp-opt/Codegen/Host/HostTarget.h"
-#include "mp-opt/Codegen/Target/KnownTargets.h"
+#include "mp-opt/Execution/PresentDevice.h"
 #include "mp-opt/Graph/ValueSizes.h"
 #include "mp-opt/Options/InputFlags.h"
 #include "mp-opt/Options/OptionGroups.h"
@@ -41,13 +41,30 @@ static llvm::Error usage(const Twine &text) {
   return makeError({ErrorKind::Usage, text.str()});
 }
 
-llvm::Error ModelFlags::checkDevice() const {
-  if (isEstimated && (!deviceModel || !findDeviceModel(*deviceModel)))
-    return usage(
-        "--dry-run estimates what a GPU takes: expected "
-        "--device=cuda:NAME, NAME out of " +
-        listDeviceModels() + ", got " +
-        (deviceModel ? "'" + *deviceModel + "'" : stringifyDevice(device)));
+llvm::Error ModelFlags::chooseEstimated() {
+  constexpr llvm::StringLiteral purpose =
+      "--dry-run estimates what a GPU takes: ";
+  if (!deviceModel && device != DeviceKind::CUDA)
+    return usage(purpose + "expected --device=cuda:NAME, NAME out of " +
+                 listDeviceModels() + ", got " + stringifyDevice(device));
+  Expected<DeviceModel> chosen =
+      deviceModel ? chooseDeviceModel(*deviceModel) : findPresentDevice();
+  if (chosen) {
+    estimated = std::move(*chosen);
+    return llvm::Error::success();
+  }
+  std::string why = toString(chosen.takeError());
+  if (deviceModel)
+    return usage(purpose + "--device=cuda:NAME: " + why);
+  return usage(purpose + "expected --device=cuda:NAME, NAME out of " +
+               listDeviceModels() +
+               ", got cuda, the GPU of this machine: " + why);
+}
+
+llvm::Error ModelFlags::checkDevice() {
+  if (isEstimated)
+    if (llvm::Error failed = chooseEstimated())
+      return failed;
   if (!isEstimated && deviceModel)
     return usage("--device=cuda:" + *deviceModel +
                  ": only `mp-run bench --dry-run` takes names of "

@@ -77,6 +77,15 @@ def launch(launcher, ranks, *arguments, **options):
     )
 
 
+def launch_each(launcher, ranks, env=None):
+    """Ranks with a command line each."""
+    words = [word for rank in ranks for word in (":", "-n", "1", *rank)]
+    return subprocess.run(
+        [launcher, *words[1:]], capture_output=True, text=True, timeout=60,
+        env=env or devices(len(ranks)),
+    )
+
+
 def make_model(folder, name="m.onnx", dropout=False, hidden=16):
     random = np.random.default_rng(0)
     weights = {
@@ -104,10 +113,10 @@ def make_model(folder, name="m.onnx", dropout=False, hidden=16):
     return folder / name
 
 
-def make_data(folder, batches, name="data.npz", overflow=()):
-    """Batches of eight rows, some of which fp16 cannot multiply."""
+def make_data(folder, batches, name="data.npz", overflow=(), rows=8):
+    """Batches of `rows`, some of which fp16 cannot multiply."""
     random = np.random.default_rng(1)
-    x = random.standard_normal((batches, 8, 4)).astype("f")
+    x = random.standard_normal((batches, rows, 4)).astype("f")
     labels = x[:, :, :3].argmax(2)
     for batch in overflow:
         x[batch] = 3e4

@@ -32,11 +32,12 @@ arithmetic, bytes, and the process's peak memory.
   --input=NAME=FILE, --raw=NAME:FILE:TYPE[SIZES], --random[=SEED]
                         inputs, as for mp-run run
   --json                print as JSON, every time included
-  --dry-run             run nothing: with --device=cuda:NAME, a GPU by its name,
-                        print what the model's kernels move and compute, how
-                        long they take there at least, and how long by a model
-                        of the GPU that is fitted to measurements. Sizes are
-                        those of the data, or of --dim.
+  --dry-run             run nothing: with --device=cuda:NAME, a GPU by its name
+                        or chip (sm_86), or --device=cuda, the GPU of this
+                        machine, print what the model's kernels move and
+                        compute, how long they take there at least, and how
+                        long by a model of the GPU that is fitted to
+                        measurements. Sizes are those of the data, or of --dim.
   --turns               measure on request: each line of standard input has two
                         numbers, of measured calls and of warm-up calls; the
                         answer is a line of JSON. Programs that are compared
@@ -88,7 +89,7 @@ static int estimate(const SessionFlags &flags, bool asJSON,
   Expected<DevicePlan> plan = flags.plan(registry);
   if (!plan)
     return reportError(plan.takeError());
-  DeviceEstimate estimate(*plan, *findDeviceModel(*flags.model.deviceModel));
+  DeviceEstimate estimate(*plan, *flags.model.estimated);
   if (asJSON)
     estimate.printJSON(outs());
   else

@@ -10,7 +10,6 @@
 #include "Message.h"
 
 #include "mp-opt/API/Train/TrainingStep.h"
-#include "mp-opt/Codegen/Target/KnownTargets.h"
 #include "mp-opt/Support/AtomicFile.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -204,7 +203,7 @@ Expected<DevicePlan> SessionFlags::plan(const DialectRegistry &registry) const {
       return bound.takeError();
     addSizes(*inputs, *bound, options);
   }
-  return (*loaded)->plan(options, findDeviceModel(*model.deviceModel)->chip);
+  return (*loaded)->plan(options, model.estimated->chip);
 }
 
 } // namespace mp

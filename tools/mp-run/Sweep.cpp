@@ -70,7 +70,7 @@ int runSweep(const Flags &flags, SessionFlags &session, StringRef sweep,
   options.calls = calls;
   options.compile = model.getOptions();
   if (model.isEstimated)
-    options.estimated = findDeviceModel(*model.deviceModel);
+    options.estimated = &*model.estimated;
   options.binding = {session.data.seed, say};
   options.read = [&](StringRef precision, const StringMap<int64_t> &dims) {
     return session.read(registry, precision, dims, say);

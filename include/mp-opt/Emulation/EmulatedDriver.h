@@ -68,6 +68,10 @@ typedef struct mp_emulated_device {
 mp_emulated_device mp_emulated_get_device(void);
 void mp_emulated_set_device(const mp_emulated_device *device);
 
+/* For tests: streams that nothing waits for run as early as possible, or as
+   late as possible (MPOPT_EMULATED_STREAMS). */
+void mp_emulated_set_early(int32_t isEarly);
+
 /* For tests: call number `call` of the driver from now on, counted from 0, only
    returns `error`; -1 for none. Queries of names of errors do not count. */
 void mp_emulated_fail(int64_t call, int32_t error);

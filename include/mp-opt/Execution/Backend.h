@@ -26,6 +26,9 @@ namespace mp {
 using OutputMemoryFn =
     llvm::function_ref<void *(unsigned output, llvm::ArrayRef<int64_t> sizes)>;
 
+/// Work of the host while a device works on a call.
+using MeanwhileFn = llvm::function_ref<llvm::Error()>;
+
 /// One loaded program. The defaults of virtual functions are those of a machine
 /// that computes in the caller's tensors.
 class Backend {
@@ -45,8 +48,11 @@ public:
 
   /// Runs call `number` with data for all inputs, which fit the interface.
   /// Outputs that are written over states return the tensors of these.
+  /// `meanwhile` is called once while a device works on the call; it may be
+  /// null.
   virtual llvm::Error run(llvm::ArrayRef<Tensor> inputs, int64_t number,
-                          llvm::SmallVectorImpl<Tensor> &results) = 0;
+                          llvm::SmallVectorImpl<Tensor> &results,
+                          MeanwhileFn meanwhile) = 0;
   /// The same, for outputs in the caller's memory (Program::runInto). By
   /// default, the results of `run` are copied.
   virtual llvm::Error runInto(llvm::ArrayRef<Tensor> inputs, int64_t number,
@@ -64,6 +70,14 @@ public:
   virtual void watchState(unsigned input) {}
   virtual void keepInput(unsigned input) {}
   virtual void changeInput(unsigned input) {}
+  virtual llvm::Expected<std::string> prepareNextInputs() {
+    return std::string();
+  }
+  virtual bool takesNextInput(unsigned input) const { return false; }
+  virtual llvm::Error setNextInput(unsigned input, const Tensor &tensor) {
+    return llvm::Error::success();
+  }
+  virtual llvm::Error dropNextInputs() { return llvm::Error::success(); }
 };
 
 } // namespace mp

@@ -16,7 +16,7 @@
 #ifndef MPOPT_EXECUTION_DEVICECOST_H
 #define MPOPT_EXECUTION_DEVICECOST_H
 
-#include "mp-opt/Codegen/Target/KnownTargets.h"
+#include "mp-opt/Codegen/Target/DeviceModels.h"
 #include "mp-opt/Execution/DevicePlan.h"
 
 #include <map>
@@ -55,9 +55,11 @@ struct PlanCost {
   uint64_t arenaBytes = 0, constantBytes = 0, inputBytes = 0, outputBytes = 0;
   /// The part of `inputBytes` that outputs are written over.
   uint64_t stateBytes = 0;
+  /// Buffers of the device for inputs that are copied during the call before.
+  uint64_t nextBytes = 0;
 
   uint64_t getMemoryBytes() const {
-    return arenaBytes + constantBytes + inputBytes + outputBytes;
+    return arenaBytes + constantBytes + inputBytes + outputBytes + nextBytes;
   }
   /// The time of a call, including launch overhead.
   double getSeconds() const {

@@ -123,6 +123,11 @@ struct DevicePlan {
   /// Error texts that kernels may report.
   std::vector<std::string> errors;
 
+  /// The sizes of inputs that training copies to a device during the step
+  /// before (mp_session_set_next): those of more than MP_MAX_DIRECT_BYTES that
+  /// are not states. Empty if the plan has no states, so it is not a step.
+  std::vector<uint64_t> getNextInputs() const;
+
   /// Packs the plan into the bytes of Runtime/Plan.h.
   std::string pack() const;
 

@@ -7,7 +7,8 @@
 //
 // A prediction, next to the lower bound of DeviceCost.h. A call takes
 //
-//     call + batch / hostRate + sum over launches of (launch + time)
+//     call + batch / hostRate + max(next / hostRate, step)
+//     step = sum over launches, and copies of next inputs, of (launch + time)
 //     time = (memory^p + access^p + cache^p + tensor^p + issue^p + special^p
 //             + latency^p)^(1/p)
 //
@@ -28,6 +29,11 @@
 //     latency  waves = ceil(n / resident) times a block's barriers and awaited
 //              groups of loads
 //
+// `next` are bytes of large inputs of a training step, which are copied during
+// the step before: the host copies them to pinned memory, the link from there.
+// Drivers do the same with pageable memory, so both together take as long as
+// such a copy. `batch` are the other inputs that are not states.
+//
 // The constants are fitted to measured steps by
 // benchmarks/fit_device_times.py, which writes DeviceTimes.def and computes the
 // same formula.
@@ -37,7 +43,7 @@
 #ifndef MPOPT_EXECUTION_DEVICETIME_H
 #define MPOPT_EXECUTION_DEVICETIME_H
 
-#include "mp-opt/Codegen/Target/KnownTargets.h"
+#include "mp-opt/Codegen/Target/DeviceModels.h"
 #include "mp-opt/Execution/DevicePlan.h"
 
 #include <optional>
@@ -98,13 +104,25 @@ struct PlanTime {
   /// One per record, in the plan's order; 0 for records that are not part of a
   /// call.
   std::vector<LaunchTime> records;
-  /// The time for starting a call and that for copying the batch, which are the
-  /// inputs that are not states.
+  /// The time for starting a call, and that for copying inputs in it: those
+  /// that are not states, and not copied during the call before.
   double callSeconds = 0, batchSeconds = 0;
+  /// Inputs that are copied during the call before: their bytes, the time of
+  /// the copies by host and link, the part of it that the link takes, and the
+  /// time in which a call copies them on the device.
+  uint64_t nextBytes = 0;
+  double nextSeconds = 0, linkSeconds = 0, takeSeconds = 0;
   /// True if registers are estimates for some kernels.
   bool hasEstimates = false;
 
   double getSeconds() const;
+  /// The seconds by which copies of next inputs are longer than the call next
+  /// to them.
+  double getAddedSeconds() const;
+
+private:
+  /// The time of launches and of copies on the device.
+  double getStepSeconds() const;
 };
 
 /// Predicts a plan whose kernels are counted (makeCountedPlan); absent for

@@ -24,8 +24,12 @@ struct MemoryFigures {
   int64_t inputs = 0;
   /// Without outputs that are written over states.
   int64_t outputs = 0;
+  /// Buffers for inputs that are copied during the call before.
+  int64_t nextInputs = 0;
 
   int64_t getTotal() const;
+  /// The memory that calls cannot do without: no buffers for next inputs.
+  int64_t getNeeded() const { return getTotal() - nextInputs; }
 };
 
 /// Plans the memory of a module that was lowered for `device`, which need not

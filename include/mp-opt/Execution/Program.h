@@ -120,9 +120,12 @@ public:
   /// bytes of the inputs given for them (never those of defaults). Errors name
   /// the input, or the node in which it failed. Not thread-safe. Calls are
   /// numbered from 0, and random numbers are a function of the number: two
-  /// programs of one model draw the same numbers, two calls do not.
+  /// programs of one model draw the same numbers, two calls do not. `meanwhile`
+  /// is called once while a device works on the call, to set next inputs; not
+  /// on the processor.
   llvm::Error run(llvm::ArrayRef<Tensor> inputs,
-                  llvm::SmallVectorImpl<Tensor> &outputs);
+                  llvm::SmallVectorImpl<Tensor> &outputs,
+                  MeanwhileFn meanwhile = nullptr);
   /// Runs one call whose outputs are in the caller's memory. `place` is called
   /// once for each output: before the call if its sizes are known, otherwise
   /// after it, and the elements are then copied. Several threads may call this
@@ -158,6 +161,20 @@ public:
   void keepInput(unsigned input);
   /// The next call copies this input or state unconditionally.
   void changeInput(unsigned input);
+
+  // Large inputs that are not states can be copied to a device during the call
+  // before. Without `prepareNextInputs`, and on the processor, none are.
+
+  /// Allocates buffers for that. Returns why there are none if memory is short,
+  /// in which case inputs are copied at the beginning of calls; else nothing.
+  llvm::Expected<std::string> prepareNextInputs();
+  bool takesNextInput(unsigned input) const;
+  /// Begins to copy an input that the program `takesNextInput`. The next call
+  /// uses these data instead of the tensor that it is given. The tensor may
+  /// change when the function returns.
+  llvm::Error setNextInput(unsigned input, const Tensor &tensor);
+  /// Undoes this for all inputs, so that the next call uses its tensors.
+  llvm::Error dropNextInputs();
 
 private:
   Program();

@@ -9,6 +9,7 @@
 #define MPOPT_OPTIONS_MODELFLAGS_H
 
 #include "mp-opt/API/Model/Model.h"
+#include "mp-opt/Codegen/Target/DeviceModels.h"
 #include "mp-opt/Execution/CodeCache.h"
 #include "mp-opt/Options/FlagTable.h"
 
@@ -31,6 +32,9 @@ struct ModelFlags {
   /// The NAME of --device=cuda:NAME, which is only valid for estimates
   /// (--dry-run).
   std::optional<std::string> deviceModel;
+  /// The device of an estimate: the one of that name or, without one, the first
+  /// that NVIDIA's driver finds. Set by `apply`.
+  std::optional<DeviceModel> estimated;
   FP32Products fp32Products = FP32Products::IEEE;
   bool excessPrecision = false;
   bool isEstimated = false;
@@ -84,7 +88,8 @@ struct ModelFlags {
 private:
   void addDevice(FlagTable &flags);
   llvm::Error takeStates(Model &model, const MessageFn &onMessage) const;
-  llvm::Error checkDevice() const;
+  llvm::Error checkDevice();
+  llvm::Error chooseEstimated();
   std::string program;
 };
 

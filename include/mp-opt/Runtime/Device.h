@@ -60,6 +60,29 @@ void mp_session_destroy(mp_session *session);
    not change until the next mp_session_wait. */
 int32_t mp_session_set(mp_session *session, uint32_t input, const void *data);
 
+/* Inputs of more than this size can be copied during the call before. Smaller
+   ones are copied in the stream of calls: a driver copies as many bytes of
+   pageable memory without waiting for the device, and events would take longer
+   than the copy. */
+#define MP_MAX_DIRECT_BYTES 65536
+
+/* Allocates buffers for mp_session_set_next: one on the device and two of
+   pinned memory for each input of more than MP_MAX_DIRECT_BYTES that is not a
+   state. No work may be queued. Without memory it returns MP_OUT_OF_MEMORY, and
+   the session continues without buffers. */
+int32_t mp_session_prepare_next(mp_session *session);
+/* Nonzero if mp_session_set_next takes the input. */
+int32_t mp_session_takes_next(const mp_session *session, uint32_t input);
+/* Copies the data of an input to the device for the calls after the last one
+   that was queued, which may still run: the copy uses a stream of its own, and
+   the next call waits for it. mp_session_wait does not. `data` may change when
+   the function returns. Blocks while two earlier copies of the input are not
+   done. */
+int32_t mp_session_set_next(mp_session *session, uint32_t input,
+                            const void *data);
+/* Waits for such copies, and undoes those that no call has taken. */
+int32_t mp_session_finish_next(mp_session *session);
+
 /* Queues a call. All inputs must have been set. Random numbers are a function
    of `number`. If ranks reduce by mp_set_collectives, the function waits for
    the call up to its last reduction, since memory goes through the host. With

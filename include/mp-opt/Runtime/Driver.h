@@ -52,6 +52,17 @@ enum {
 
   MP_CUDA_ATTRIBUTE_CAPABILITY_MAJOR = 75,
   MP_CUDA_ATTRIBUTE_CAPABILITY_MINOR = 76,
+  /* Multiprocessors and their highest clock in kHz; the clock of memory in
+     kHz, and the bits that it moves together; bytes of the L2 cache. */
+  MP_CUDA_ATTRIBUTE_CLOCK = 13,
+  MP_CUDA_ATTRIBUTE_PROCESSORS = 16,
+  MP_CUDA_ATTRIBUTE_MEMORY_CLOCK = 36,
+  MP_CUDA_ATTRIBUTE_MEMORY_BITS = 37,
+  MP_CUDA_ATTRIBUTE_L2_BYTES = 38,
+  /* Threads, bytes of shared memory and blocks of a multiprocessor. */
+  MP_CUDA_ATTRIBUTE_PROCESSOR_THREADS = 39,
+  MP_CUDA_ATTRIBUTE_PROCESSOR_SHARED = 81,
+  MP_CUDA_ATTRIBUTE_PROCESSOR_BLOCKS = 106,
   /* Bytes of shared memory of a block, by MP_CUDA_FUNCTION_SHARED. */
   MP_CUDA_ATTRIBUTE_SHARED = 97,
   /* For a function: the maximum dynamic shared memory. */

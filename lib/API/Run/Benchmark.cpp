@@ -40,7 +40,18 @@ static int64_t countBytes(ArrayRef<Tensor> tensors) {
 static Error call(Session &session, bool keepStates,
                   SmallVectorImpl<Tensor> &outputs) {
   Program &program = session.getProgram();
-  if (Error failed = program.run(session.getInputs(), outputs))
+  ArrayRef<Tensor> inputs = session.getInputs();
+  auto copyNext = [&]() -> Error {
+    for (unsigned index = 0; index < inputs.size(); ++index)
+      if (inputs[index].getData() && program.takesNextInput(index))
+        if (Error failed = program.setNextInput(index, inputs[index]))
+          return failed;
+    return Error::success();
+  };
+  MeanwhileFn meanwhile;
+  if (keepStates)
+    meanwhile = copyNext;
+  if (Error failed = program.run(inputs, outputs, meanwhile))
     return failed;
   if (keepStates)
     for (auto [value, tensor] : llvm::zip(program.getOutputs(), outputs))
@@ -64,6 +75,13 @@ Expected<Measurement> measure(Session &session, const BenchmarkOptions &options,
   };
   Measurement measured;
   SmallVector<Tensor> outputs;
+  Program &program = session.getProgram();
+  if (options.keepStates) {
+    Expected<std::string> shortage = program.prepareNextInputs();
+    if (!shortage)
+      return shortage.takeError();
+    measured.shortage = std::move(*shortage);
+  }
   for (uint64_t i = 0; i < options.warmup; ++i)
     if (Error failed = call(session, options.keepStates, outputs))
       return failed;
@@ -77,7 +95,9 @@ Expected<Measurement> measure(Session &session, const BenchmarkOptions &options,
     if (onCall)
       onCall();
   }
-  measured.compiled = session.getProgram().getFigures();
+  if (Error failed = program.dropNextInputs())
+    return failed;
+  measured.compiled = program.getFigures();
   measured.inputBytes = countBytes(session.getInputs());
   measured.outputBytes = countBytes(outputs);
   measured.peakBytes = getPeakBytes();
@@ -131,6 +151,9 @@ void Measurement::print(raw_ostream &os) const {
   else
     row("GFLOP/s", "unknown: the model has sizes that are");
   row("bytes in, out", Twine(inputBytes) + ", " + Twine(outputBytes));
+  if (!shortage.empty())
+    row("inputs",
+        "copied in each call, not during the call before: " + Twine(shortage));
   row("bytes of constants", Twine(compiled.constantBytes));
   row("bytes of activations", Twine(compiled.arenaBytes));
   row("bytes of code", Twine(compiled.codeBytes));
@@ -154,6 +177,8 @@ void Measurement::printJSON(raw_ostream &os, unsigned indent) const {
     json.attribute("flops", rate ? toJSON(*compiled.flops) : nullptr);
     json.attribute("gflops_per_second", rate ? toJSON(*rate / 1e9) : nullptr);
     json.attribute("input_bytes", inputBytes);
+    if (!shortage.empty())
+      json.attribute("inputs_not_copied_before", shortage);
     json.attribute("output_bytes", outputBytes);
     json.attribute("constant_bytes", compiled.constantBytes);
     json.attribute("arena_bytes", compiled.arenaBytes);

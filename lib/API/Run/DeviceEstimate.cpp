@@ -119,6 +119,14 @@ static void printPrediction(raw_ostream &os, const DeviceEstimate &estimate) {
      << formatMicroseconds(time.batchSeconds) << " for the batch, "
      << formatMicroseconds(fitted.launchSeconds)
      << " for each launch and copy\n";
+  if (time.nextBytes)
+    os << pad("copies of the next batch", 26) << formatBytes(time.nextBytes)
+       << " MB during a call, in " << formatMicroseconds(time.nextSeconds)
+       << " us (" << formatMicroseconds(time.linkSeconds)
+       << " of them on the link): adds "
+       << formatMicroseconds(time.getAddedSeconds()) << " us, and "
+       << formatMicroseconds(time.takeSeconds)
+       << " us for copies on the device\n";
   os << pad("error of predictions", 26) << formatPercent(fitted.error)
      << " over measured steps, at most " << formatPercent(fitted.leftOutError)
      << " for one that was left out\n";
@@ -128,8 +136,8 @@ static void printPrediction(raw_ostream &os, const DeviceEstimate &estimate) {
   os << pad("registers", 26)
      << (time.hasEstimates
              ? "estimated: found no ptxas in PATH and no nvJitLink for " +
-                   estimate.device.chip.str()
-             : "from machine code for " + estimate.device.chip.str())
+                   estimate.device.chip
+             : "from machine code for " + estimate.device.chip)
      << "\n";
 }
 
@@ -147,6 +155,8 @@ static void printTotals(raw_ostream &os, const DeviceEstimate &estimate) {
     os << pad(title, 26) << value << "\n";
   };
   row("device", estimate.device.title + ", by its data sheet");
+  if (!estimate.device.note.empty())
+    row("", estimate.device.note);
   row("at least", formatMicroseconds(cost.getSeconds()) +
                       " us: " + formatMicroseconds(graphSeconds) +
                       " for the graph, " + formatMicroseconds(launchSeconds) +
@@ -164,12 +174,17 @@ static void printTotals(raw_ostream &os, const DeviceEstimate &estimate) {
   row("bytes of outputs", Twine(cost.outputBytes));
   row("bytes of constants", Twine(cost.constantBytes));
   row("bytes of activations", Twine(cost.arenaBytes));
+  if (cost.nextBytes)
+    row("bytes of the next batch", Twine(cost.nextBytes));
   auto formatGigabytes = [](uint64_t bytes) {
     return formatNumber(double(bytes) * 1e-9) + " GB";
   };
-  row("memory", formatGigabytes(cost.getMemoryBytes()) + " of " +
-                    formatGigabytes(estimate.device.memoryBytes) + ": " +
-                    (estimate.fits() ? "fits" : "does not fit"));
+  row("memory",
+      formatGigabytes(cost.getMemoryBytes()) + " of " +
+          formatGigabytes(estimate.device.memoryBytes) + ": " +
+          (estimate.fitsWithNextInputs() ? "fits"
+           : estimate.fits() ? "fits if batches are copied before steps"
+                             : "does not fit"));
 }
 
 void DeviceEstimate::print(raw_ostream &os) const {
@@ -286,6 +301,10 @@ static void addPrediction(json::OStream &json, const DeviceEstimate &estimate) {
   json.attribute("predicted_seconds", time.getSeconds());
   json.attribute("call_seconds", time.callSeconds);
   json.attribute("batch_seconds", time.batchSeconds);
+  json.attribute("next_seconds", time.nextSeconds);
+  json.attribute("link_seconds", time.linkSeconds);
+  json.attribute("take_seconds", time.takeSeconds);
+  json.attribute("added_seconds", time.getAddedSeconds());
   json.attribute("measured_device", fitted.device);
   json.attribute("prediction_error", fitted.error);
   json.attribute("prediction_error_left_out", fitted.leftOutError);
@@ -296,6 +315,8 @@ void DeviceEstimate::printJSON(raw_ostream &os) const {
   json::OStream json(os, /*IndentSize=*/2);
   json.object([&] {
     json.attribute("device", device.name);
+    if (!device.note.empty())
+      json.attribute("device_note", device.note);
     json.attribute("seconds", cost.getSeconds());
     json.attribute("graph_seconds", graphSeconds);
     json.attribute("launch_seconds", launchSeconds);
@@ -313,6 +334,10 @@ void DeviceEstimate::printJSON(raw_ostream &os) const {
     json.attribute("output_bytes", cost.outputBytes);
     json.attribute("constant_bytes", cost.constantBytes);
     json.attribute("arena_bytes", cost.arenaBytes);
+    json.attributeArray("next_inputs", [&] {
+      for (uint64_t bytes : plan.getNextInputs())
+        json.value(bytes);
+    });
     json.attribute("memory_bytes", cost.getMemoryBytes());
     json.attribute("device_memory_bytes", device.memoryBytes);
     json.attribute("fits", fits());

@@ -104,7 +104,7 @@ Expected<bool> Sweeper::plan(SizeSweep::Row &row,
     return memory.takeError();
   row.memory = *memory;
   row.isPlanned = true;
-  return memory->getTotal() <= result.memoryBytes;
+  return memory->getNeeded() <= result.memoryBytes;
 }
 
 Error Sweeper::measureRow(SizeSweep::Row &row, StringRef precision) {
@@ -151,8 +151,10 @@ Expected<SizeSweep> Sweeper::run() {
   std::pair<DeviceKind, int64_t *> asked[] = {
       {DeviceKind::CPU, &hostBytes},
       {options.compile.device, &result.memoryBytes}};
-  if (options.estimated)
+  if (options.estimated) {
     result.memoryBytes = int64_t(options.estimated->memoryBytes);
+    result.deviceNote = options.estimated->note;
+  }
   for (auto [kind, to] : ArrayRef(asked).drop_back(options.estimated ? 1 : 0)) {
     Expected<int64_t> bytes = getMemoryBytes(kind);
     if (!bytes)
@@ -186,11 +188,11 @@ std::optional<int64_t> SizeSweep::getLargest(StringRef precision) const {
   if (planned.size() < 2)
     return std::nullopt;
   const Row &first = *planned[planned.size() - 2], &second = *planned.back();
-  double slope = double(second.memory.getTotal() - first.memory.getTotal()) /
+  double slope = double(second.memory.getNeeded() - first.memory.getNeeded()) /
                  double(second.size - first.size);
   if (slope <= 0)
     return std::nullopt;
-  double room = double(memoryBytes - second.memory.getTotal());
+  double room = double(memoryBytes - second.memory.getNeeded());
   return std::max<int64_t>(0, second.size + int64_t(std::floor(room / slope)));
 }
 
@@ -238,6 +240,8 @@ void SizeSweep::print(raw_ostream &os) const {
            std::to_string(std::llround(double(row.size) / *seconds)), memory);
   }
   os << "memory in all: " << formatBytes(memoryBytes) << "\n";
+  if (!deviceNote.empty())
+    os << deviceNote << "\n";
   for (StringRef precision : getPrecisions(*this))
     if (std::optional<int64_t> largest = getLargest(precision))
       os << "enough in " << precision << " for about " << dim << "=" << *largest
@@ -269,6 +273,7 @@ static void printRow(const SizeSweep::Row &row, json::OStream &json) {
     planned("output_bytes", row.memory.outputs);
     planned("constant_bytes", row.memory.constants);
     planned("arena_bytes", row.memory.arena);
+    planned("next_input_bytes", row.memory.nextInputs);
     planned("memory_bytes", row.memory.getTotal());
   });
 }
@@ -278,6 +283,8 @@ void SizeSweep::printJSON(raw_ostream &os) const {
   json.object([&] {
     json.attribute("dim", dim);
     json.attribute("memory_bytes", memoryBytes);
+    if (!deviceNote.empty())
+      json.attribute("device_note", deviceNote);
     json.attribute("threads", int64_t(getNumThreads()));
     json.attributeArray("rows", [&] {
       for (const Row &row : rows)

@@ -339,12 +339,15 @@ Tensor Batches::getBatch(Source &source, uint64_t batch) {
   return source.gathered;
 }
 
-Error Batches::load(uint64_t step, MutableArrayRef<Tensor> inputs) {
+Error Batches::load(uint64_t step, MutableArrayRef<Tensor> inputs,
+                    function_ref<bool(unsigned input)> isWanted) {
   uint64_t number = step / count;
   uint64_t batch = step % count * options.ranks + options.rank;
   if (options.shuffle && epoch != number)
     shuffleRows(number);
   for (Source &source : sources) {
+    if (isWanted && !isWanted(source.input))
+      continue;
     Tensor loaded = getBatch(source, batch);
     if (source.converted.getData()) {
       copyElements(loaded, source.converted);

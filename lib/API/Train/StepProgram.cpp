@@ -171,10 +171,10 @@ Error StepProgram::setRate(double value) {
   return Error::success();
 }
 
-Error StepProgram::run(int64_t number) {
+Error StepProgram::run(int64_t number, MeanwhileFn meanwhile) {
   program->setCallNumber(number);
   broken = true;
-  if (Error failed = program->run(values, outputs))
+  if (Error failed = program->run(values, outputs, meanwhile))
     return failed;
   for (auto [value, tensor] : llvm::zip(program->getOutputs(), outputs))
     if (value.state >= 0)

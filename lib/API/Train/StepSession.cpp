@@ -80,9 +80,9 @@ Error StepSession::runDoubtful(int64_t number, StringRef doubt) {
   return createStringError(doubt + ": " + text);
 }
 
-Error StepSession::run(int64_t number, StringRef doubt) {
-  if (Error failed =
-          doubt.empty() ? program->run(number) : runDoubtful(number, doubt))
+Error StepSession::run(int64_t number, StringRef doubt, MeanwhileFn meanwhile) {
+  if (Error failed = doubt.empty() ? program->run(number, meanwhile)
+                                   : runDoubtful(number, doubt))
     return addContext("step " + Twine(count + 1), std::move(failed));
   ++count;
   return Error::success();

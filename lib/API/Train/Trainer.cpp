@@ -9,6 +9,7 @@
 
 #include "Checkpoints.h"
 #include "DivergenceOrigin.h"
+#include "NextBatch.h"
 #include "RankAgreement.h"
 #include "Recalibration.h"
 #include "RunHealth.h"
@@ -69,6 +70,7 @@ struct Trainer::Impl {
   std::optional<RunStates> states;
   std::optional<RankAgreement> agreement;
   std::optional<RunHealth> health;
+  std::optional<NextBatch> nextBatch;
   StepRecord last;
   std::optional<double> validation;
   double stepSeconds = 0;
@@ -193,6 +195,7 @@ Error Trainer::Impl::compile() {
   checkpoints.setStates(*session, *states);
   agreement.emplace(options, *session, shards);
   health.emplace(*session, shards, *states, last, options);
+  nextBatch.emplace(batches, *session, total);
   return Error::success();
 }
 
@@ -257,9 +260,9 @@ void Trainer::Impl::readOutputs() {
 Error Trainer::Impl::makeStep() {
   using Clock = std::chrono::steady_clock;
   Clock::time_point start = Clock::now();
-  StepProgram &program = session->getProgram();
+  const StepProgram &program = session->getProgram();
   uint64_t step = session->getCount();
-  if (Error failed = batches.load(step, program.getValues()))
+  if (Error failed = nextBatch->load())
     return failed;
   if (Error failed = session->setRate())
     return failed;
@@ -268,7 +271,8 @@ Error Trainer::Impl::makeStep() {
   // random numbers of its batch.
   const BatchOptions &own = options.batches;
   std::optional<double> skippedBefore = program.getScalar(skippedName);
-  if (Error failed = session->run(int64_t(step * own.ranks + own.rank)))
+  if (Error failed = session->run(int64_t(step * own.ranks + own.rank), "",
+                                  [&] { return nextBatch->copyNext(); }))
     return failed;
   readOutputs();
   if (Error failed = health->judge(skippedBefore))
@@ -372,6 +376,8 @@ Trainer::Impl::agreeOnEnd(const TrainingObserver &observer) {
 void Trainer::Impl::traceDivergence() {
   if (!options.readStep || options.ranks || !shards.isEmpty())
     return;
+  if (Error failed = nextBatch->drop())
+    return consumeError(std::move(failed));
   uint64_t reached = session->getCount();
   double made = double(reached - health->getFirstStep());
   Expected<std::string> found =
@@ -396,6 +402,9 @@ Trainer::Impl::runSteps(const TrainingObserver &observer) {
   // The trainable values have been copied.
   model->releasePages();
   health->noteStart();
+  // Other programs and ranks have taken their memory on the device.
+  if (Error failed = nextBatch->prepare(options.onWarning))
+    return failed;
   while (session->getCount() < total) {
     if (Error failed = makeStep())
       return failed;
@@ -444,6 +453,8 @@ Error Trainer::connectDevices() { return impl->agreement->connectDevices(); }
 
 Expected<TrainingEnd> Trainer::run(const TrainingObserver &observer) {
   Expected<TrainingEnd> end = impl->runSteps(observer);
+  // After a failure of the device, which is reported, this fails as well.
+  consumeError(impl->nextBatch->drop());
   Error failed = impl->checkpoints.finish();
   if (!failed)
     return end;

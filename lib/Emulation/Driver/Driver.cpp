@@ -32,6 +32,8 @@ State::State() : device{9, 0, 13000, uint64_t(16) << 30, 1} {
   }
   if (const char *version = std::getenv("MPOPT_EMULATED_CUDA"))
     device.version = std::atoi(version);
+  if (const char *order = std::getenv("MPOPT_EMULATED_STREAMS"))
+    isEarly = !std::strcmp(order, "early");
   if (const char *failing = std::getenv("MPOPT_EMULATED_FAIL"))
     readFailure(failing);
 }
@@ -211,55 +213,6 @@ int32_t MP_EMULATED(cuGetErrorString)(int32_t error, const char **text) {
   return 0;
 }
 
-int32_t MP_EMULATED(cuDeviceGetCount)(int32_t *count) {
-  Call call(Call::Start, "cuDeviceGetCount");
-  *count = call.state.device.devices;
-  return call.error;
-}
-
-int32_t MP_EMULATED(cuDeviceGet)(int32_t *device, int32_t number) {
-  Call call(Call::Start, "cuDeviceGet %d", number);
-  if (call.error)
-    return call.error;
-  if (number < 0 || number >= call.state.device.devices)
-    return complain(MP_CUDA_INVALID_DEVICE, "there is no device %d", number);
-  *device = number;
-  return 0;
-}
-
-int32_t MP_EMULATED(cuDeviceGetName)(char *name, int32_t size, int32_t) {
-  Call call(Call::Start, "cuDeviceGetName");
-  if (!call.error)
-    std::snprintf(name, static_cast<size_t>(size), "emulated");
-  return call.error;
-}
-
-int32_t MP_EMULATED(cuDeviceGetUuid_v2)(char *uuid, int32_t device) {
-  Call call(Call::Start, "cuDeviceGetUuid");
-  if (call.error)
-    return call.error;
-  char text[32];
-  std::snprintf(text, sizeof(text), "emulated %06d", device);
-  std::memcpy(uuid, text, MP_CUDA_UUID_BYTES);
-  return 0;
-}
-
-int32_t MP_EMULATED(cuDeviceGetAttribute)(int32_t *value, int32_t attribute,
-                                          int32_t) {
-  Call call(Call::Start, "cuDeviceGetAttribute %d", attribute);
-  if (call.error)
-    return call.error;
-  if (attribute == MP_CUDA_ATTRIBUTE_CAPABILITY_MAJOR)
-    *value = call.state.device.major;
-  else if (attribute == MP_CUDA_ATTRIBUTE_CAPABILITY_MINOR)
-    *value = call.state.device.minor;
-  else if (attribute == MP_CUDA_ATTRIBUTE_SHARED)
-    *value = maxOptInShared;
-  else
-    return complain(MP_CUDA_INVALID_VALUE, "unknown attribute %d", attribute);
-  return 0;
-}
-
 //===----------------------------------------------------------------------===//
 // Contexts
 //===----------------------------------------------------------------------===//
@@ -331,6 +284,11 @@ mp_emulated_device mp_emulated_get_device(void) {
 void mp_emulated_set_device(const mp_emulated_device *device) {
   std::lock_guard<std::mutex> lock(getState().mutex);
   getState().device = *device;
+}
+
+void mp_emulated_set_early(int32_t isEarly) {
+  std::lock_guard<std::mutex> lock(getState().mutex);
+  getState().isEarly = isEarly != 0;
 }
 
 void mp_emulated_fail(int64_t number, int32_t error) {

@@ -146,7 +146,7 @@ int32_t MP_EMULATED(cuMemAllocHost_v2)(void **memory, size_t bytes) {
   *memory = std::malloc(bytes);
   if (!*memory)
     return complain(MP_CUDA_OUT_OF_MEMORY, "the host is out of memory");
-  call.state.hostMemory.insert(*memory);
+  call.state.hostMemory[static_cast<char *>(*memory)] = bytes;
   return 0;
 }
 
@@ -154,7 +154,7 @@ int32_t MP_EMULATED(cuMemFreeHost)(void *memory) {
   Call call(Call::Context, "cuMemFreeHost");
   if (call.error && call.error != call.state.sticky)
     return call.error;
-  if (!call.state.hostMemory.erase(memory))
+  if (!call.state.hostMemory.erase(static_cast<char *>(memory)))
     return complain(MP_CUDA_INVALID_VALUE, "it was not allocated");
   std::free(memory);
   return call.error;
@@ -169,6 +169,17 @@ static int32_t checkCopy(State &state, mp_device_address address, size_t bytes,
                   bytes);
 }
 
+/// True if all of it is pinned memory of the host.
+static bool isPinned(const State &state, const void *memory, size_t bytes) {
+  auto *address = const_cast<char *>(static_cast<const char *>(memory));
+  auto next = state.hostMemory.upper_bound(address);
+  if (next == state.hostMemory.begin())
+    return false;
+  const auto &[begin, size] = *--next;
+  auto offset = static_cast<size_t>(address - begin);
+  return offset <= size && bytes <= size - offset;
+}
+
 int32_t MP_EMULATED(cuMemcpyHtoDAsync_v2)(mp_device_address to,
                                           const void *from, size_t bytes,
                                           void *stream) {
@@ -179,6 +190,8 @@ int32_t MP_EMULATED(cuMemcpyHtoDAsync_v2)(mp_device_address to,
     return checkQuiet(call.state, "a copy from the host");
   if (int32_t error = checkCopy(call.state, to, bytes, "a copy to the device"))
     return error;
+  if (isPinned(call.state, from, bytes))
+    writeLog("  from pinned memory");
   return add(call.state, stream, [=] {
     std::memcpy(reinterpret_cast<void *>(to), from, bytes);
     return 0;

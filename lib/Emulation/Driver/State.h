@@ -17,7 +17,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -54,6 +53,8 @@ struct Stream {
   /// The number of all work items that were ever queued.
   uint64_t getEnd() const { return done + pending.size(); }
 
+  /// In the log: streams are counted from 1 as they are created.
+  unsigned number = 0;
   std::deque<Work> pending;
   uint64_t done = 0;
   /// The end at the time of the last query of the stream.
@@ -132,7 +133,11 @@ struct State {
   /// The error with which a kernel has failed.
   int32_t sticky = 0;
   Memory memory;
-  std::set<void *> hostMemory;
+  /// Pinned memory of the host, and its sizes.
+  std::map<char *, size_t> hostMemory;
+  unsigned numStreams = 0;
+  /// Streams that nothing waits for run as early as possible.
+  bool isEarly = false;
   std::map<Stream *, std::unique_ptr<Stream>> streams;
   /// Queued records keep their events alive.
   std::map<Event *, std::shared_ptr<Event>> events;

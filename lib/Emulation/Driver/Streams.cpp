@@ -7,8 +7,6 @@
 
 #include "State.h"
 
-#include <cstdlib>
-#include <cstring>
 #include <thread>
 
 using namespace mp::emulation;
@@ -23,6 +21,12 @@ Stream *findStream(State &state, void *handle, int32_t &error) {
   return nullptr;
 }
 
+/// Streams other than the first are named in the log.
+static void writeNumber(const Stream &stream) {
+  if (stream.number > 1)
+    writeLog("  on stream %u", stream.number);
+}
+
 int32_t add(State &state, void *handle, Work work) {
   int32_t error = 0;
   Stream *stream = findStream(state, handle, error);
@@ -30,6 +34,7 @@ int32_t add(State &state, void *handle, Work work) {
     return error;
   if (stream->isInvalid)
     return complain(MP_CUDA_CAPTURE_INVALIDATED, "the recording has failed");
+  writeNumber(*stream);
   if (stream->recorded)
     stream->recorded->work.push_back(std::move(work));
   else
@@ -55,11 +60,7 @@ static int32_t advance(Stream &stream, uint64_t end) {
 /// to wait for a stream finds its results late, and one that forgets to make a
 /// stream wait finds them early.
 static void advanceOthers(State &state, const Stream &stream) {
-  static const bool areEarly = [] {
-    const char *order = std::getenv("MPOPT_EMULATED_STREAMS");
-    return order && !std::strcmp(order, "early");
-  }();
-  if (!areEarly)
+  if (!state.isEarly)
     return;
   for (auto &entry : state.streams)
     if (entry.first != &stream && !entry.second->recorded)
@@ -68,21 +69,30 @@ static void advanceOthers(State &state, const Stream &stream) {
         state.sticky = error;
 }
 
-/// Runs all queued work until an item fails or is not ready.
-static int32_t finish(State &state, Stream &stream) {
-  if (stream.pending.empty())
+/// Runs queued work up to item number `end`, until an item fails or is not
+/// ready.
+static int32_t finish(State &state, Stream &stream, uint64_t end) {
+  if (stream.pending.empty() || stream.done >= end)
     return 0;
   state.memory.open();
   advanceOthers(state, stream);
   int32_t error = state.sticky;
   if (!error)
-    error = advance(stream, stream.getEnd());
+    error = advance(stream, end);
   state.memory.close();
   if (!error || error == MP_CUDA_NOT_READY)
     return error;
   state.sticky = error;
   for (auto &entry : state.streams)
     entry.second->pending.clear();
+  return error;
+}
+
+static int32_t waitFor(State &state, Stream &stream, uint64_t end) {
+  constexpr std::chrono::microseconds nap(20);
+  int32_t error = 0;
+  while ((error = finish(state, stream, end)) == MP_CUDA_NOT_READY)
+    std::this_thread::sleep_for(nap);
   return error;
 }
 
@@ -105,6 +115,7 @@ int32_t MP_EMULATED(cuStreamCreate)(void **result, uint32_t flags) {
   if (call.error)
     return call.error;
   auto stream = std::make_unique<Stream>();
+  stream->number = ++call.state.numStreams;
   *result = stream.get();
   call.state.streams[stream.get()] = std::move(stream);
   return 0;
@@ -133,10 +144,7 @@ int32_t MP_EMULATED(cuStreamSynchronize)(void *handle) {
             : findToRun(call.state, handle, "cuStreamSynchronize", error);
   if (!stream)
     return error;
-  constexpr std::chrono::microseconds nap(20);
-  while ((error = finish(call.state, *stream)) == MP_CUDA_NOT_READY)
-    std::this_thread::sleep_for(nap);
-  return error;
+  return waitFor(call.state, *stream, stream->getEnd());
 }
 
 /// The first query of a stream with queued work always returns "not ready".
@@ -152,7 +160,7 @@ int32_t MP_EMULATED(cuStreamQuery)(void *handle) {
     if (!stream->pending.empty())
       return MP_CUDA_NOT_READY;
   }
-  return finish(call.state, *stream);
+  return finish(call.state, *stream, stream->getEnd());
 }
 
 //===----------------------------------------------------------------------===//
@@ -198,6 +206,7 @@ int32_t MP_EMULATED(cuEventRecord)(void *handle, void *to) {
     return MP_CUDA_INVALID_HANDLE;
   if (stream->recorded)
     return checkQuiet(call.state, "cuEventRecord");
+  writeNumber(*stream);
   if (event->hasTime)
     stream->add([event] {
       event->time = std::chrono::steady_clock::now();
@@ -221,6 +230,20 @@ int32_t MP_EMULATED(cuEventQuery)(void *handle) {
   if (!event)
     return MP_CUDA_INVALID_HANDLE;
   return isDone(call.state, *event) ? 0 : MP_CUDA_NOT_READY;
+}
+
+int32_t MP_EMULATED(cuEventSynchronize)(void *handle) {
+  Call call(Call::Context, "cuEventSynchronize");
+  if (call.error)
+    return call.error;
+  std::shared_ptr<Event> event = findEvent(call.state, handle);
+  if (!event)
+    return MP_CUDA_INVALID_HANDLE;
+  if (call.state.isRecording())
+    return checkQuiet(call.state, "cuEventSynchronize");
+  if (isDone(call.state, *event))
+    return 0;
+  return waitFor(call.state, *event->stream, event->end);
 }
 
 int32_t MP_EMULATED(cuEventElapsedTime)(float *milliseconds, void *from,

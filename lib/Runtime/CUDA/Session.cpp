@@ -15,7 +15,6 @@
 #include "../CPU/LastError.h"
 
 #include <cstdio>
-#include <new>
 
 using namespace mp::runtime;
 
@@ -41,14 +40,26 @@ int32_t mp_session::set(uint32_t input, const void *data) {
                   plan.getText(buffer.name));
     return device.fail(error, "cuMemcpyHtoDAsync", text);
   }
+  nextInputs.drop(input);
   isSet[input] = true;
   hasNewStates |= isState[input];
   return MP_OK;
 }
 
+int32_t mp_session::prepareReductions() {
+  if (!plan.head->reductions.count || onDevices.isReadyFor(getDeviceRanks()))
+    return MP_OK;
+  Current current(device);
+  if (current.error)
+    return device.fail(current.error, "cuCtxPushCurrent", "using its context");
+  // Buffers are allocated, which no queued work may precede.
+  int32_t code = nextInputs.wait();
+  return code ? code : onDevices.prepare(getDeviceRanks());
+}
+
 int32_t mp_session::run(int64_t number) {
   for (uint64_t index = 0; index < plan.head->inputs.count; ++index)
-    if (!isSet[index])
+    if (!isSet[index] && !nextInputs.has(static_cast<uint32_t>(index)))
       return refuseWith(MP_BAD_INPUT, "input '%s': no data",
                         plan.getText(plan.getInputs()[index].name));
   if (!pieceCount)
@@ -56,9 +67,8 @@ int32_t mp_session::run(int64_t number) {
   Current current(device);
   if (current.error)
     return device.fail(current.error, "cuCtxPushCurrent", "using its context");
-  if (plan.head->reductions.count && !onDevices.isReadyFor(getDeviceRanks()))
-    if (int32_t code = onDevices.prepare(getDeviceRanks()))
-      return code;
+  if (int32_t code = prepareReductions())
+    return code;
   if (onDevices.isInUse())
     if (int32_t code = onDevices.begin())
       return code;
@@ -76,6 +86,10 @@ int32_t mp_session::run(int64_t number) {
     if (int32_t code = record(/*whenSet=*/true, 0, plan.head->records.count))
       return code;
   hasNewStates = false;
+  if (int32_t code = nextInputs.take())
+    return code;
+  for (uint64_t index = 0; index < plan.head->inputs.count; ++index)
+    isSet[index] = true;
   for (uint64_t index = 0; index < pieceCount; ++index) {
     const Piece &piece = pieces[index];
     if (int32_t code = launchPiece(*this, index))
@@ -145,78 +159,3 @@ int32_t mp_session::wait() {
   hasCalls = false;
   return hadCalls ? reportError() : MP_OK;
 }
-
-//===----------------------------------------------------------------------===//
-// C
-//===----------------------------------------------------------------------===//
-
-int32_t mp_session_create(const mp_session_options *options,
-                          mp_session **result) {
-  clearLastError();
-  *result = nullptr;
-  void *memory = std::malloc(sizeof(mp_session));
-  if (!memory)
-    return refuseWith(MP_OUT_OF_MEMORY, "out of memory");
-  auto *session = new (memory) mp_session(*options);
-  if (int32_t code = session->create(*options)) {
-    mp_session_destroy(session);
-    return code;
-  }
-  *result = session;
-  return MP_OK;
-}
-
-void mp_session_destroy(mp_session *session) {
-  if (!session)
-    return;
-  session->destroy();
-  session->~mp_session();
-  std::free(session);
-}
-
-int32_t mp_session_set(mp_session *session, uint32_t input, const void *data) {
-  clearLastError();
-  return session->set(input, data);
-}
-
-int32_t mp_session_run(mp_session *session, int64_t number) {
-  clearLastError();
-  return session->run(number);
-}
-
-int32_t mp_session_get_output(mp_session *session, uint32_t output,
-                              void *data) {
-  clearLastError();
-  const PlanView &plan = session->plan;
-  if (output >= plan.head->outputs.count)
-    return refuseWith(
-        MP_BAD_INPUT, "found output %u, expected one of %llu", output,
-        static_cast<unsigned long long>(plan.head->outputs.count));
-  const mp_plan_buffer &buffer = plan.getOutputs()[output];
-  if (buffer.state >= 0)
-    return mp_session_get(session, static_cast<uint32_t>(buffer.state), data);
-  return session->get(session->outputs[output], buffer.bytes, data,
-                      plan.getText(buffer.name));
-}
-
-int32_t mp_session_get(mp_session *session, uint32_t input, void *data) {
-  clearLastError();
-  const PlanView &plan = session->plan;
-  if (input >= plan.head->inputs.count)
-    return refuseWith(MP_BAD_INPUT, "found input %u, expected one of %llu",
-                      input,
-                      static_cast<unsigned long long>(plan.head->inputs.count));
-  const mp_plan_buffer &buffer = plan.getInputs()[input];
-  if (!session->isSet[input])
-    return refuseWith(MP_BAD_INPUT, "input '%s': no data",
-                      plan.getText(buffer.name));
-  return session->get(session->inputs[input], buffer.bytes, data,
-                      plan.getText(buffer.name));
-}
-
-int32_t mp_session_wait(mp_session *session) {
-  clearLastError();
-  return session->wait();
-}
-
-uint64_t mp_session_bytes(const mp_session *session) { return session->bytes; }

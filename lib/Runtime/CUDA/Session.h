@@ -10,6 +10,7 @@
 
 #include "Collectives/DeviceReductions.h"
 #include "LaunchTimes.h"
+#include "NextInputs.h"
 
 namespace mp::runtime {
 
@@ -30,6 +31,8 @@ struct mp_session : mp::runtime::LoadedPlan {
   int32_t create(const mp_session_options &options);
   void destroy();
   int32_t set(uint32_t input, const void *data);
+  /// Makes buffers and kernels for reductions by the ranks that are set.
+  int32_t prepareReductions();
   int32_t run(int64_t number);
   int32_t get(mp_device_address from, uint64_t bytes, void *to,
               const char *name);
@@ -48,6 +51,7 @@ struct mp_session : mp::runtime::LoadedPlan {
   mp::runtime::Array<void *> reduced;
   void *reducedMemory = nullptr;
   mp::runtime::DeviceReductions onDevices{*this};
+  mp::runtime::NextInputs nextInputs{*this};
   mp::runtime::Array<bool> isSet;
   /// Indexed by input: true if an output is written over it. `hasNewStates` is
   /// true if one was set since the records that depend on it have run.

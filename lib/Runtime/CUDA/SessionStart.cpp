@@ -356,6 +356,7 @@ void mp_session::destroy() {
   Current current(device);
   if (stream)
     driver.cuStreamSynchronize(stream);
+  nextInputs.finish();
   for (uint64_t index = 0; index < pieceCount; ++index) {
     if (pieces[index].executable)
       driver.cuGraphExecDestroy(pieces[index].executable);
@@ -363,6 +364,7 @@ void mp_session::destroy() {
       driver.cuGraphDestroy(pieces[index].graph);
   }
   onDevices.destroy();
+  nextInputs.destroy();
   void *memories[] = {conditions, reducedMemory};
   for (void *memory : memories)
     if (memory)

@@ -2,12 +2,14 @@
 """mp-run bench --dry-run: what a model moves and computes on a GPU, counted."""
 
 import json
+import os
 import re
 import sys
 
 import onnx
 import pytest
 
+from driver_double import DOUBLE, needs_double
 from runs import MODELS, NOT_COMPILED, ROOT, USAGE, attempt, make_step
 from runs import mp_run, run_mp_opt, write_model
 
@@ -331,10 +333,21 @@ def test_text(tmp_path):
 
 
 @pytest.mark.parametrize("flags, message", [
-    (["--dry-run"], "a100, h100, h200, l4, l40s or rtx4090, got cpu"),
-    (["--dry-run", "--device=cuda"], "or rtx4090, got cuda"),
-    (["--dry-run", "--device=cuda:tpu"], "or rtx4090, got 'tpu'"),
-    (["--dry-run", "--device=emulated"], "or rtx4090, got emulated"),
+    (["--dry-run"],
+     "NAME out of a10, a100, b200, h100, h200, l4, l40s, rtx3090, rtx4090 or"
+     " rtx5090, got cpu"),
+    (["--dry-run", "--device=cuda:tpu"],
+     "or rtx5090, or a chip such as sm_86, got 'tpu'"),
+    (["--dry-run", "--device=cuda:"], "or a chip such as sm_86, got ''"),
+    (["--dry-run", "--device=cuda:rtx409O"], "; did you mean 'rtx4090'?"),
+    (["--dry-run", "--device=cuda:t4"],
+     "its compute capability is 7.5, and kernels need 8.0 or newer"),
+    (["--dry-run", "--device=cuda:sm_75"], "is 7.5, and kernels need 8.0"),
+    (["--dry-run", "--device=cuda:sm_110"],
+     "is 11.0, and no device of that generation is known"),
+    (["--dry-run", "--device=cuda:sm_x"], "or a chip such as sm_86, got 'sm_x'"),
+    (["--dry-run", "--device=cuda:rtx6000"], "such as sm_86, got 'rtx6000'"),
+    (["--dry-run", "--device=emulated"], "or rtx5090, got emulated"),
     ([*DRY, "--repeat=3"], "--dry-run runs nothing, --repeat measures"),
     (["--device=cuda:h200"], "--device=cuda:h200: only `mp-run bench"),
     (["--device=tpu"], "cpu, cuda or emulated"),
@@ -345,6 +358,129 @@ def test_bad_usage(tmp_path, flags, message):
     )
     done = attempt("bench", model, "--random", *flags)
     assert done.returncode == USAGE and done.stdout == ""
+    assert message in done.stderr, done.stderr
+
+
+# Names that the table does not have, the nearest device in it, and what is said.
+OTHERS = [
+    ("sm_86", "a10", "'sm_86' is a chip: numbers of A10 (a10), which has it, are"
+                     " used; so has rtx3090"),
+    ("sm_90a", "h100", "H100 SXM (h100), which has it, are used; so has h200"),
+    ("sm_87", "a10", "no numbers of 'sm_87' are known: those of A10 (a10), the"
+                     " nearest with compute capability 8.x, are used"),
+    ("sm_103a", "b200", "the nearest with compute capability 10.x"),
+    ("sm_121", "rtx5090", "the nearest with compute capability 12.x"),
+    ("h300", "h200", "those of H200 SXM (h200), the nearest"),
+    ("NVIDIA H100 PCIe", "h100", "no numbers of 'NVIDIA H100 PCIe' are known"),
+    ("gh200", "h200", "H200 SXM"),
+    ("a30", "a100", "A100 80GB SXM"),
+    ("a40", "a10", "those of A10 (a10)"),
+    ("RTX A6000", "rtx3090", "8.x"),
+    ("l40", "l40s", "those of L40S (l40s)"),
+    ("GeForce RTX 4080 SUPER", "rtx4090", "GeForce RTX 4090"),
+    ("rtx-3060", "rtx3090", "GeForce RTX 3090"),
+    ("RTX 6000 Ada Generation", "rtx4090", "8.x"),
+    ("b300", "b200", "10.x"),
+    ("rtx5070ti", "rtx5090", "12.x"),
+]
+
+
+@pytest.mark.parametrize("name, nearest, note", OTHERS)
+def test_devices_that_the_table_does_not_know(tmp_path, name, nearest, note):
+    net = "net (float[4096,64] x) => (float[4096,64] y) { y = Exp(x) }"
+    model = write_model(tmp_path, net)
+    figures, expected = (estimate(model, device=one) for one in (name, nearest))
+    assert note in figures.pop("device_note")
+    assert "device_note" not in expected and figures == expected
+    text = mp_run("bench", model, f"--device=cuda:{name}", "--dry-run").stdout
+    lines = text.splitlines()
+    assert lines[0].endswith(", by its data sheet") and note in lines[1], text
+
+
+@pytest.mark.parametrize("name, title", [
+    ("NVIDIA H200", "H200 SXM"), ("RTX 4090", "GeForce RTX 4090"),
+    ("NVIDIA GeForce RTX 3090", "GeForce RTX 3090"), ("L40S", "L40S"),
+])
+def test_names_as_drivers_have_them(tmp_path, name, title):
+    """They are in the table: nothing is said."""
+    model = write_model(tmp_path, "net (float[8] x) => (float[8] y) { y = Neg(x) }")
+    text = mp_run("bench", model, f"--device=cuda:{name}", "--dry-run").stdout
+    assert text.startswith(f"device                    {title}, by"), text
+    assert "numbers of" not in text
+
+
+def test_sweeps_for_other_devices(tmp_path):
+    """They say which numbers are used; memory has room for the next batch."""
+    step = """
+    step (float[n,1000] x, float[1000] w) => (float loss, float[1000] w_new)
+    <float[1000] w = {%s}, int64[1] axes = {0}>
+    {
+      sums = ReduceSum<keepdims = 0>(x, axes)
+      w_new = Sub(w, sums)
+      loss = ReduceSum<keepdims = 0>(w_new)
+    }
+    """ % ", ".join(["0"] * 1000)
+    model = write_model(tmp_path, step)
+    flags = ("--dry-run", "--sweep=n=16,17", "--precision=bf16")
+    note = "no numbers of 'h300' are known: those of H200 SXM (h200)"
+    text = mp_run("bench", model, "--device=cuda:h300", *flags).stdout
+    assert note in text.splitlines()[-2], text
+    assert note not in mp_run("bench", model, *flags, "--device=cuda:h200").stdout
+    flags = ("--dry-run", "--sweep=n=16,17", "--json")
+    table = json.loads(mp_run("bench", model, "--device=cuda:h300", *flags).stdout)
+    assert note in table["device_note"]
+    rows = [row for row in table["rows"] if row["precision"] == "fp32"]
+    # More than 64 KiB are copied during the step before.
+    assert [row["next_input_bytes"] for row in rows] == [0, 4 * 17 * 1000]
+    for row in rows:
+        parts = ("input", "output", "constant", "arena", "next_input")
+        assert row["memory_bytes"] == sum(row[f"{part}_bytes"] for part in parts)
+
+
+@needs_double
+@pytest.mark.parametrize("capability, nearest", [
+    (90, "h100"), (86, "a10"), (89, "l4"), (120, "rtx5090"),
+])
+def test_the_device_of_this_machine(tmp_path, capability, nearest):
+    """It has the numbers that its driver says, and rates by them."""
+    net = "net (float[4096,4096] x) => (float[4096,4096] y) { y = Exp(x) }"
+    model = write_model(tmp_path, net)
+    environment = dict(
+        os.environ, LD_LIBRARY_PATH=str(DOUBLE),
+        MPOPT_EMULATED_CAPABILITY=str(capability), MPOPT_EMULATED_MEMORY="5000000000",
+    )
+    flags = ("--device=cuda", "--dry-run")
+    found = json.loads(
+        mp_run("bench", model, *flags, "--json", env=environment).stdout
+    )
+    assert found["device"] == nearest
+    assert found["device_memory_bytes"] == 5 * 10**9
+    # 1024 bits at 2 GHz, twice a clock.
+    (launch,) = found["launches"]
+    moved = launch["read_bytes"] + launch["written_bytes"]
+    assert launch["seconds"] == pytest.approx(moved / 512e9)
+    text = mp_run("bench", model, *flags, env=environment).stdout
+    assert text.startswith("device                    emulated, "), text
+    assert (
+        "numbers of 'emulated' are what its driver says (66 multiprocessors,"
+        f" compute capability {capability // 10}.{capability % 10});"
+    ) in text.splitlines()[1]
+
+
+@needs_double
+@pytest.mark.parametrize("variables, message", [
+    ({"MPOPT_EMULATED_CAPABILITY": "75"},
+     "its compute capability is 7.5, and kernels need 8.0 or newer"),
+    ({"MPOPT_EMULATED_DEVICES": "0"}, "the NVIDIA driver finds no device"),
+    ({"MPOPT_EMULATED_FAIL": "cuDeviceGetName:0:999"},
+     "the driver does not say its name: CUDA's error 999"),
+])
+def test_no_device_of_this_machine(tmp_path, variables, message):
+    model = write_model(tmp_path, "net (float[8] x) => (float[8] y) { y = Neg(x) }")
+    environment = dict(os.environ, LD_LIBRARY_PATH=str(DOUBLE), **variables)
+    done = attempt("bench", model, "--device=cuda", "--dry-run", env=environment)
+    assert done.returncode == USAGE and done.stdout == ""
+    assert "got cuda, the GPU of this machine: " in done.stderr, done.stderr
     assert message in done.stderr, done.stderr
 
 

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import onnx
 import pytest
 
@@ -93,9 +94,7 @@ def check_formula(plan):
     seconds = fitted.predict(launches, constants, device)
     found = sum(launch["predicted_seconds"] for launch in plan["launches"])
     assert found == pytest.approx(float(sum(launches["times"] * seconds)), rel=1e-9)
-    step = {"launches": launches, "is_call": True,
-            "batch": plan["input_bytes"] - plan["state_bytes"]}
-    whole = fitted.predict_step(step, constants, device)
+    whole = fitted.predict_step(fitted.to_step(plan), constants, device)
     assert plan["predicted_seconds"] == pytest.approx(whole, rel=1e-9)
     kinds = sum(kind["predicted_seconds"] for kind in plan["kinds"].values())
     assert kinds == pytest.approx(found, rel=1e-9)
@@ -231,7 +230,7 @@ def test_registers(tmp_path):
 
 
 def test_the_batch_is_copied(tmp_path):
-    """Inputs that are not states, at the rate of pageable memory."""
+    """Inputs of a model without states, at the rate of pageable memory."""
     net = "net (float[n,1000] x) => (float[n] y) <int64[1] a = {1}> " \
         "{ y = ReduceSum<keepdims = 0>(x, a) }"
     model = write_model(tmp_path, net)
@@ -241,19 +240,142 @@ def test_the_batch_is_copied(tmp_path):
     assert large["batch_seconds"] == pytest.approx(3 * small["batch_seconds"])
 
 
+def make_wide_step(tmp_path, width, depth=8, products=0):
+    """A step whose batch has rows of `width` x `depth` floats, and that multiplies
+    them by as many matrices of `width` x `width`."""
+    model, step = tmp_path / "net.onnx", tmp_path / "step.onnx"
+    nodes = [onnx.helper.make_node("ReduceMean", ["x"], ["h0"], axes=[2], keepdims=0)]
+    for index in range(products):
+        nodes.append(onnx.helper.make_node("MatMul", [f"h{index}", "v"], [f"h{index + 1}"]))
+    nodes.append(onnx.helper.make_node("MatMul", [f"h{products}", "w"], ["logits"]))
+    weights = [
+        onnx.numpy_helper.from_array(np.full((rows, columns), 1e-3, np.float32), name)
+        for name, rows, columns in (("w", width, 10), ("v", width, width))
+    ]
+    graph = onnx.helper.make_graph(
+        nodes, "net",
+        [onnx.helper.make_tensor_value_info("x", 1, ["batch", width, depth])],
+        [onnx.helper.make_tensor_value_info("logits", 1, ["batch", 10])],
+        weights if products else weights[:1],
+    )
+    opsets = [onnx.helper.make_opsetid("", 13)]
+    onnx.save(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8), model)
+    flags = ("--train", "--loss=softmax-cross-entropy", "--optimizer=sgd", "--lr=0.1")
+    run_mp_opt(model, *flags, "--summary=none", "-o", step)
+    return step
+
+
+def test_the_next_batch_is_copied(tmp_path):
+    """Large inputs of a training step are copied during the step before, and
+    count only where they take longer; labels are copied in the call."""
+    _, constants = fitted.read_table()
+    step = make_wide_step(tmp_path, 1000)
+    plan = estimate(step, "--in-place", "--dim=batch=64")
+    size = 64 * 1000 * 8 * 4
+    assert plan["next_inputs"] == [size]
+    # Labels and the rate.
+    small = 64 * 8 + 4
+    assert plan["batch_seconds"] == pytest.approx(small / constants["hostRate"])
+    assert plan["next_seconds"] == pytest.approx(size / constants["hostRate"])
+    # PCIe of generation 5: 64 GB/s, of which 80 % are reached.
+    assert plan["link_seconds"] == pytest.approx(size / 51.2e9)
+    launches = sum(launch["predicted_seconds"] for launch in plan["launches"])
+    own = launches + plan["take_seconds"]
+    assert 0 < plan["take_seconds"] < 0.1 * plan["next_seconds"]
+    assert own < plan["next_seconds"]
+    assert plan["added_seconds"] == pytest.approx(plan["next_seconds"] - own)
+    assert plan["predicted_seconds"] == pytest.approx(
+        plan["call_seconds"] + plan["batch_seconds"] + plan["next_seconds"]
+    )
+    check_formula(plan)
+    # The buffer of the device is memory that the step needs.
+    plain = estimate(step, "--dim=batch=64")
+    assert plain["next_inputs"] == [] and plain["next_seconds"] == 0
+    assert plan["memory_bytes"] == size + sum(
+        plan[f"{kind}_bytes"] for kind in ("arena", "constant", "input", "output")
+    )
+    # A step can do without the buffer, which is almost half of its memory.
+    batch = 24 * 10**9 // (2 * 32000) + 50000
+    large = estimate(step, "--in-place", f"--dim=batch={batch}", device="l4")
+    assert large["memory_bytes"] > 24e9 > large["memory_bytes"] - 32000 * batch
+    assert large["fits"]
+    text = bench(step, "--in-place", f"--dim=batch={batch}", device="l4")
+    assert "24 GB: fits if batches are copied before steps" in text
+    text = bench(step, "--in-place", "--dim=batch=64")
+    assert re.search(
+        r"^copies of the next batch +2.048 MB during a call, in [\d.]+ us"
+        r" \([\d.]+ of them on the link\): adds [\d.]+ us, and ", text, re.M
+    ), text
+    assert re.search(rf"^bytes of the next batch +{size}$", text, re.M), text
+    assert "next batch" not in bench(step, "--dim=batch=64")
+
+
+def test_a_long_step_hides_the_copy(tmp_path):
+    """It takes no longer than with a batch that is on the device."""
+    step = make_wide_step(tmp_path, 1024, depth=1, products=16)
+    plan = estimate(step, "--in-place", "--dim=batch=4096")
+    assert plan["next_inputs"] == [4096 * 1024 * 4]
+    launches = sum(launch["predicted_seconds"] for launch in plan["launches"])
+    assert 1e-3 < plan["next_seconds"] < launches and plan["added_seconds"] == 0
+    assert plan["predicted_seconds"] == pytest.approx(
+        plan["call_seconds"] + plan["batch_seconds"] + plan["take_seconds"] + launches
+    )
+    check_formula(plan)
+
+
+def test_small_batches_are_copied_in_calls(tmp_path):
+    """Up to 64 KiB: the driver does not wait for the device then."""
+    step = make_wide_step(tmp_path, 64)
+    for batch, sizes in (32, []), (33, [33 * 64 * 8 * 4]):
+        plan = estimate(step, "--in-place", f"--dim=batch={batch}")
+        assert plan["next_inputs"] == sizes
+        check_formula(plan)
+
+
+def test_steps_that_copied_before(tmp_path, monkeypatch):
+    """Stored steps whose batches were copied in calls are predicted so; later
+    ones say what was copied during the call before."""
+    assert all(step["next"] == 0 for step in fitted.read_steps())
+    stored = tmp_path / "h200"
+    shutil.copytree(fitted.STEPS, stored)
+    monkeypatch.setattr(fitted, "STEPS", stored)
+    before = fitted.read_steps()
+    step = make_wide_step(tmp_path, 1000)
+    plan = estimate(step, "--in-place", "--dim=batch=64")
+    fitted.store(plan, "library", 0.9, "call")
+    fitted.store(plan, "wide", 0.7, "call", copies_before=True)
+    *same, library, added = fitted.read_steps()
+    assert [one["name"] for one in same] == [one["name"] for one in before]
+    assert added["next"] == 64 * 1000 * 8 * 4 and library["next"] == 0
+    assert library["batch"] == added["batch"] > added["next"]
+    _, constants = fitted.read_table()
+    device = fitted.DEVICES["h200"]
+    launches = sum(launch["predicted_seconds"] for launch in plan["launches"])
+    assert fitted.predict_step(library, constants, device) == pytest.approx(
+        constants["callSeconds"] + library["batch"] / constants["hostRate"] + launches,
+        rel=1e-3,
+    )
+    error = fitted.Rows([added]).errors(constants, device)[0]
+    found = fitted.predict_step(added, constants, device)
+    assert error == pytest.approx(np.log(found / 0.7e-3))
+    assert found == pytest.approx(plan["predicted_seconds"], rel=1e-3)
+
+
 def test_other_devices(tmp_path):
     """They are scaled, and a line says so."""
     net = "net (float[4096,4096] x) => (float[4096,4096] y) { y = Neg(x) }"
     model = write_model(tmp_path, net)
     times = {}
-    for device in ("a100", "h100", "h200", "l4", "l40s", "rtx4090"):
+    for device in ("a10", "a100", "b200", "h100", "h200", "l4", "l40s", "rtx3090",
+                   "rtx4090", "rtx5090"):
         plan = estimate(model, device=device)
         (launch,) = plan["launches"]
         assert plan["measured_device"] == "h200" and launch["bound"] == "memory"
         times[device] = launch["predicted_seconds"]
         text = bench(model, device=device)
         assert ("scaled by data sheets" in text) == (device != "h200"), text
-    assert times["h200"] < times["h100"] < times["a100"] < times["l4"]
+    assert times["b200"] < times["h200"] < times["h100"] < times["a100"] < times["l4"]
+    assert times["rtx5090"] < times["rtx4090"] < times["rtx3090"] < times["a10"]
 
 
 def test_text(tmp_path):

@@ -4,6 +4,7 @@ NCCL, from device to device, and comes to the bits of one device that accumulate
 as many batches."""
 
 import ctypes
+import re
 import subprocess
 
 import numpy as np
@@ -12,8 +13,8 @@ import pytest
 from onnx import numpy_helper
 
 from libraries import Library, emit, needs_linker
-from ranks import ENVIRONMENT, devices, find_launcher, launch, make_data, make_model
-from ranks import make_steps, needs_emulation, train
+from ranks import ENVIRONMENT, devices, find_launcher, launch, launch_each
+from ranks import make_data, make_model, make_steps, needs_emulation, train
 from runs import DEVICE, command, load_safetensors, mp_run, read_log
 from support import run_mp_opt
 
@@ -34,11 +35,17 @@ def train_two(request, launcher):
     collectives, order = PATHS[request.param]
     environment = devices(2, MPOPT_EMULATED_STREAMS=order)
 
-    def run(step, data, out, *flags):
-        return train(
-            launcher, 2, step, data, out, DEVICE, "--quiet",
-            f"--collectives={collectives}", *flags, env=environment,
+    def run(step, data, out, *flags, log=None, **variables):
+        rank = command(
+            "train", step, f"--data={data}", "-o", out, DEVICE, "--quiet",
+            f"--collectives={collectives}", *flags,
+        )  # fmt: skip
+        first = ["env", f"MPOPT_EMULATED_LOG={log}", *rank] if log else rank
+        done = launch_each(
+            launcher, [first, rank], env={**environment, **variables}
         )
+        assert done.returncode == 0, (done.returncode, done.stdout + done.stderr)
+        return load_safetensors(out)
 
     return run
 
@@ -74,6 +81,37 @@ def test_bits_of_one(tmp_path, train_two, case):
     assert len(read_log(log)) == 5
     if case == "fp16":
         assert read_log(log)[-1]["skipped"] == 1
+
+
+@needs_emulation
+def test_large_batches(tmp_path, train_two):
+    """Each rank copies its next batch during a step: by a stream of its own, next
+    to that which reduces. The bits are those of ranks without pinned memory."""
+    step, _ = make_steps(tmp_path, make_model(tmp_path), 2, "--optimizer=adamw")
+    data = make_data(tmp_path, 10, rows=5000)
+    size = 4 * 4 * 5000
+
+    def run(**variables):
+        """The states at the end, and the log of the first rank."""
+        log = tmp_path / "driver.log"
+        states = train_two(
+            step, data, tmp_path / "r.safetensors", "--epochs=2", log=log, **variables
+        )
+        return states, log.read_text()
+
+    expected, log = run()
+    # With MPI, ranks reduce pinned memory as well.
+    copies = f"cuMemcpyHtoDAsync {size}\n  from pinned memory"
+    assert copies in log
+    taken = sum(map(int, re.findall(r"^cuMemAlloc (\d+)$", log, re.M)))
+    # Memory for all but the buffer: what ranks reduce comes first.
+    for variables in (
+        {"MPOPT_EMULATED_FAIL": "cuMemAllocHost:0:2"},
+        {"MPOPT_EMULATED_MEMORY": str(taken - size // 2)},
+    ):
+        found, log = run(**variables)
+        assert copies not in log
+        assert_equal_bits(found, expected)
 
 
 def test_accumulation(tmp_path, train_two):

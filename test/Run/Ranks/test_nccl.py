@@ -14,21 +14,12 @@ import pytest
 
 from driver_double import DOUBLE, emulated_kernels, needs_double
 from libraries import needs_linker
-from ranks import LAUNCHERS, devices, find_launcher, launch, lose_rank
+from ranks import LAUNCHERS, devices, find_launcher, launch, launch_each, lose_rank
 from ranks import make_data, make_model, make_steps, needs_emulation, refuse, train
 from runs import DEVICE, MP_RUN, USAGE, command, load_safetensors, mp_run, read_log
 
 # EX_TEMPFAIL.
 TIMED_OUT = 75
-
-
-def launch_each(launcher, ranks):
-    """Ranks with a command line each."""
-    words = [word for rank in ranks for word in (":", "-n", "1", *rank)]
-    return subprocess.run(
-        [launcher, *words[1:]], capture_output=True, text=True, timeout=60,
-        env=devices(len(ranks)),
-    )
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,8 @@ struct BenchmarkOptions {
   uint64_t repeat = 0;
   /// Calls before them.
   uint64_t warmup = 3;
-  /// Each call starts with the states that the previous call has computed.
+  /// Each call starts with the states that the previous call has computed. On a
+  /// device, large inputs are copied during the call before, as in training.
   bool keepStates = false;
 };
 
@@ -31,6 +32,9 @@ struct Measurement {
   /// The peak memory of the process, and the sizes of the inputs and outputs of
   /// a call.
   int64_t peakBytes = 0, inputBytes = 0, outputBytes = 0;
+  /// The reason why inputs were not copied during the call before; empty if
+  /// they were, or need not be.
+  std::string shortage;
 
   /// A percentile of the times, interpolated linearly; `share` is 0.5 for the
   /// median.

@@ -22,7 +22,13 @@ struct DeviceEstimate {
       : plan(plan), device(device), cost(countCost(plan, device)),
         time(predictTime(plan, device)) {}
 
-  bool fits() const { return cost.getMemoryBytes() <= device.memoryBytes; }
+  /// True if the plan can run. Buffers for next inputs need not fit.
+  bool fits() const {
+    return cost.getMemoryBytes() - cost.nextBytes <= device.memoryBytes;
+  }
+  bool fitsWithNextInputs() const {
+    return cost.getMemoryBytes() <= device.memoryBytes;
+  }
 
   /// Prints totals, a table by kinds of work, and one of the slowest kernels.
   void print(llvm::raw_ostream &os) const;

@@ -15,7 +15,7 @@
 #define MPOPT_API_RUN_SIZESWEEP_H
 
 #include "mp-opt/API/Run/Benchmark.h"
-#include "mp-opt/Codegen/Target/KnownTargets.h"
+#include "mp-opt/Codegen/Target/DeviceModels.h"
 #include "mp-opt/Execution/MemoryFigures.h"
 
 namespace mp {
@@ -61,6 +61,8 @@ struct SizeSweep {
   bool isEstimated = false;
   /// The total memory of the device or host that runs the model.
   int64_t memoryBytes = 0;
+  /// A sentence if numbers of another device are used (DeviceModel).
+  std::string deviceNote;
   std::vector<Row> rows;
 
   /// An estimate of the largest size that fits: memory is extrapolated linearly

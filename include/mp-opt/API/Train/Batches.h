@@ -57,8 +57,11 @@ public:
   }
   const DataRemarks &getRemarks() const { return remarks; }
 
-  /// Puts this rank's batch of a step into the places of its inputs.
-  llvm::Error load(uint64_t step, llvm::MutableArrayRef<Tensor> inputs);
+  /// Puts this rank's batch of a step into the places of its inputs; only of
+  /// those that `isWanted`, if it is given. Memory of an input's last batch is
+  /// used again.
+  llvm::Error load(uint64_t step, llvm::MutableArrayRef<Tensor> inputs,
+                   llvm::function_ref<bool(unsigned input)> isWanted = nullptr);
 
   /// Settings that a checkpoint must match.
   void describe(DataAttributes &settings) const;

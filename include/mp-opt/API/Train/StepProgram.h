@@ -75,8 +75,9 @@ public:
 
   /// Runs one step. Random numbers are a function of `number`. The program
   /// `isBroken` until the call has succeeded or all states are set, since a
-  /// failed step may have changed some states.
-  llvm::Error run(int64_t number);
+  /// failed step may have changed some states. `meanwhile` is as for
+  /// Program::run; values of the batch may be set there.
+  llvm::Error run(int64_t number, MeanwhileFn meanwhile = nullptr);
   bool isBroken() const { return broken; }
   void setBroken() { broken = true; }
 

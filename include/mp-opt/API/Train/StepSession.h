@@ -45,8 +45,10 @@ public:
   llvm::Error setRate(std::optional<double> own = std::nullopt);
   /// Runs the next step with the random numbers of `number`. If there is a
   /// `doubt` that its inputs fit, states are restored when it fails, and the
-  /// error begins with the doubt.
-  llvm::Error run(int64_t number, llvm::StringRef doubt = "");
+  /// error begins with the doubt. `meanwhile` is as for Program::run, and is
+  /// not called if there is a doubt.
+  llvm::Error run(int64_t number, llvm::StringRef doubt = "",
+                  MeanwhileFn meanwhile = nullptr);
 
   /// A checkpoint with the number of steps, the model and `states`.
   Checkpoint makeCheckpoint(std::vector<NamedTensor> states) const;

@@ -49,40 +49,6 @@ struct GPUTarget {
 /// fp32 as tf32.
 bool allowsTF32(mlir::Operation *op);
 
-/// The peak rates of a product.
-struct DeviceModel {
-  /// The name in flags: "h200".
-  llvm::StringLiteral name;
-  /// The product that the data sheet describes.
-  llvm::StringLiteral title;
-  uint64_t memoryBytes;
-  /// Bytes per second.
-  double bandwidth;
-  /// Operations per second, a multiply-add being two: of 16-bit factors by
-  /// tensor cores, without sparsity and with sums in fp32; of fp32; of fp64.
-  double tensorRate, floatRate, doubleRate;
-  /// The chip that its kernels are compiled for, its multiprocessors, and its
-  /// L2 cache in bytes.
-  llvm::StringLiteral chip;
-  unsigned numProcessors;
-  uint64_t cacheBytes;
-  /// The highest clock of its multiprocessors, in Hz.
-  double clock;
-  /// Threads and blocks that a multiprocessor has room for, and its shared
-  /// memory for blocks in bytes.
-  unsigned maxThreads, maxBlocks, sharedBytes;
-};
-
-/// The seconds that the driver takes to launch a graph, and those between a
-/// kernel and one that depends on it. These are estimates, since data sheets do
-/// not state them.
-constexpr double graphSeconds = 2.5e-6, launchSeconds = 1e-6;
-
-/// Null if the name is unknown.
-const DeviceModel *findDeviceModel(llvm::StringRef name);
-/// "a100, h100 or h200".
-std::string listDeviceModels();
-
 } // namespace mp
 
 #endif // MPOPT_CODEGEN_TARGET_KNOWNTARGETS_H
