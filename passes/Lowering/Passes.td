@@ -148,8 +148,9 @@ def RecomputeElementwise : Pass<"mp-recompute-elementwise", "::mlir::func::FuncO
 
     Example: test/Lowering/mp-recompute-elementwise.mlir
   }];
-  let options = [Option<"rowsOnly", "rows-only", "bool", /*default=*/"false",
-                        "Copy only ops that read one value for each row">];
+  let options = [Option<"linesOnly", "lines-only", "bool",
+                        /*default=*/"false",
+                        "Copy only ops that read one value for each line">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
@@ -634,6 +635,27 @@ def FuseAttention : Pass<"mp-fuse-attention", "::mlir::func::FuncOp"> {
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect",
                            "::mp::kernel::KernelDialect"];
+}
+
+def JoinReductions : Pass<"mp-join-reductions", "::mlir::func::FuncOp"> {
+  let summary = "Compute reductions of the same values in one pass over memory";
+  let description = [{
+    Before: linalg ops on tensors; reductions of short rows are in loops
+    (mp-fuse-rows). After: a sum of squared differences from a mean, and the sum
+    of that mean, are one op with two results. Differences are those from the
+    mean of a sample, at least 1/64 of the values, which multiplies rounding
+    errors by 65 at most, whatever the values are. Reductions of the same points
+    that read a tensor together, such as the gradients of a channel's scale and
+    shift, are one op with several results.
+
+    Sums of columns stay alone, since kernels of rows take them; so do sums of
+    fewer than 2^16 values, or 2^20 for a sample.
+
+    Example: test/Lowering/GPU/mp-join-reductions.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def FormKernels : Pass<"mp-form-kernels", "::mlir::ModuleOp"> {
