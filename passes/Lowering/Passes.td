@@ -24,14 +24,22 @@ def ConvertONNXToLinalg : Pass<"convert-onnx-to-linalg", "::mlir::ModuleOp"> {
     (`mp-opt/Precision/Analysis/ExcessPrecision.h`). Remarks of category
     `mp-precision` name the nodes.
 
+    With `gather-pools`, windows of a MaxPool at borders read no padded copy of
+    the image, and a ScatterElements that adds gradients to the positions of a
+    MaxPool becomes a sum, for each cell, over the windows that cover it. The
+    place of the greatest cell in a window is kept in 8 bits.
+
     Examples: test/Lowering/convert-onnx-to-linalg.mlir,
-    test/Lowering/convert-onnx-to-linalg-excess-precision.mlir
+    test/Lowering/convert-onnx-to-linalg-excess-precision.mlir,
+    test/Lowering/convert-onnx-to-linalg-gather-pools.mlir
   }];
   let options = [
     ListOption<"dims", "dim", "std::string",
                "NAME=SIZE of symbolic dimensions">,
     Option<"excessPrecision", "excess-precision", "bool", "false",
            "drop roundings of products that only fp32 nodes read">,
+    Option<"gatherPools", "gather-pools", "bool", "false",
+           "cells gather the gradients of maxima, for devices">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
