@@ -66,3 +66,101 @@ def test_statistics(tmp_path, name):
     again = compute(model, data, DEVICE)
     for key, value in found.items():
         np.testing.assert_array_equal(again[key], value, err_msg=key)
+
+
+# Sizes of a batch, and windows: kernel, strides, pads, ceil_mode. Windows
+# overlap, leave cells out, and reach beyond the image.
+POOLS = {
+    "resnet": ((2, 3, 13, 11), (3, 3), (2, 2), (1, 1, 1, 1), 0),
+    "dense": ((2, 2, 7, 7), (3, 2), (1, 1), (1, 0, 2, 1), 0),
+    "gaps": ((1, 2, 17, 19), (2, 2), (3, 4), (0, 1, 1, 0), 0),
+    "ceil": ((2, 2, 10, 9), (3, 3), (2, 3), (0, 0, 0, 0), 1),
+    "line": ((3, 2, 29), (4,), (3,), (2, 1), 0),
+    "space": ((1, 2, 5, 6, 7), (2, 3, 2), (1, 2, 2), (1, 1, 0, 0, 1, 1), 0),
+}
+
+
+def window_starts(size, kernel, stride, before, after, ceil):
+    room = size + before + after - kernel
+    count = (-(-room // stride) if ceil else room // stride) + 1
+    if ceil and (count - 1) * stride >= size + before:
+        count -= 1
+    return [start * stride - before for start in range(count)]
+
+
+def max_pool(x, kernel, strides, pads, ceil):
+    """The greatest of each window, and its position; the first of equal
+    ones."""
+    rank = len(kernel)
+    starts = [
+        window_starts(
+            x.shape[2 + axis], kernel[axis], strides[axis], pads[axis],
+            pads[rank + axis], ceil,
+        )
+        for axis in range(rank)
+    ]  # fmt: skip
+    shape = x.shape[:2] + tuple(map(len, starts))
+    places = np.zeros(shape, np.int64)
+    flat = np.arange(x.size).reshape(x.shape)
+    for window in np.ndindex(shape):
+        cells = tuple(
+            slice(
+                max(0, starts[axis][window[2 + axis]]),
+                starts[axis][window[2 + axis]] + kernel[axis],
+            )
+            for axis in range(rank)
+        )
+        part = x[window[:2]][cells].ravel()
+        nans = np.flatnonzero(np.isnan(part))
+        first = nans[0] if nans.size else part.argmax()
+        places[window] = flat[window[:2]][cells].ravel()[first]
+    return x.ravel()[places], places
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_pool_gradients(tmp_path, name):
+    """Few different numbers: many cells of a window are equal. The gradient of
+    the first of them has the window's part."""
+    shape, kernel, strides, pads, ceil = POOLS[name]
+    generator = np.random.default_rng(4)
+    x = generator.integers(-2, 3, shape).astype(np.float32)
+    x[0, 0][tuple(slice(3) for _ in kernel)] = -np.inf
+    x[-1, -1].flat[5] = np.nan
+    y, places = max_pool(x, kernel, strides, pads, ceil)
+    given = generator.integers(-8, 9, y.shape).astype(np.float32)
+    planes, cells = shape[0] * shape[1], int(np.prod(shape[2:]))
+    windows = int(np.prod(y.shape[2:]))
+    text = ", ".join
+
+    def ints(values):
+        return text(map(str, values))
+
+    model = write_model(
+        tmp_path,
+        f"""net (float[{ints(shape)}] x, float[{ints(y.shape)}] g)
+    => (float[{ints(y.shape)}] y, int64[{ints(y.shape)}] places,
+        float[{ints(shape)}] d)
+<int64[2] rows = {{{planes}, {windows}}}, int64[2] all = {{{planes}, {cells}}},
+ int64[{len(shape)}] image = {{{ints(shape)}}}, int64 cells = {{{cells}}},
+ int64 zero = {{0}}, int64 one = {{1}}, int64 planes = {{{planes}}},
+ int64[2] column = {{-1, 1}}, float none = {{0}}> {{
+  y, places = MaxPool<kernel_shape = [{ints(kernel)}],
+      strides = [{ints(strides)}], pads = [{ints(pads)}], ceil_mode = {ceil}>(x)
+  numbers = Range(zero, planes, one)
+  first = Mul(numbers, cells)
+  begins = Reshape(first, column)
+  flat = Reshape(places, rows)
+  own = Sub(flat, begins)
+  zeros = Expand(none, all)
+  values = Reshape(g, rows)
+  sums = ScatterElements<axis = 1, reduction = "add">(zeros, own, values)
+  d = Reshape(sums, image)
+}}
+""",
+    )
+    found = compute(model, {"x": x, "g": given}, DEVICE)
+    expected = np.zeros(x.size)
+    np.add.at(expected, places.ravel(), given.ravel())
+    np.testing.assert_array_equal(found["y"], y)
+    np.testing.assert_array_equal(found["places"], places)
+    np.testing.assert_array_equal(found["d"], expected.reshape(shape))
