@@ -124,8 +124,14 @@ def FoldUnitReshapes : Pass<"mp-fold-unit-reshapes", "::mlir::func::FuncOp"> {
     adds or drops axes of size one (for example, a scale of channels reshaped
     for images), it reads the source instead.
 
+    With `vectors-only`, this holds for operands that have a number for each
+    index of one loop that is not the innermost one, such as means of channels.
+
     Example: test/Lowering/mp-fold-unit-reshapes.mlir
   }];
+  let options = [Option<"vectorsOnly", "vectors-only", "bool",
+                        /*default=*/"false",
+                        "Fold only vectors along outer loops">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
 }

@@ -104,7 +104,8 @@ static void buildFusion(OpPassManager &pm, bool isDevice) {
     pm.addNestedPass<func::FuncOp>(createRecomputeElementwise());
     pm.addNestedPass<func::FuncOp>(createFuseElementwise());
   } else {
-    pm.addNestedPass<func::FuncOp>(createFoldUnitReshapes());
+    pm.addNestedPass<func::FuncOp>(
+        createFoldUnitReshapes({/*vectorsOnly=*/true}));
     pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
     simplifyOps(pm);
     pm.addNestedPass<func::FuncOp>(

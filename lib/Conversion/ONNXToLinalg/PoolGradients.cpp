@@ -19,7 +19,7 @@ namespace mp {
 
 namespace {
 /// Loads of a window's cells, and of the windows around a cell, are unrolled.
-constexpr int64_t maxWindowCells = 64, maxWindowsOfCell = 16;
+constexpr int64_t maxGatheredCells = 64, maxWindowsOfCell = 16;
 /// The number of a window without cells of the image.
 constexpr int64_t noCell = -1;
 
@@ -40,11 +40,11 @@ bool canGather(const SlidingWindows &windows) {
     if (!kernel || !Emitter::getConstant(axis.image) ||
         !Emitter::getConstant(axis.count) ||
         !Emitter::getConstant(axis.begin) || axis.dilation != 1 ||
-        *kernel > maxWindowCells)
+        *kernel > maxGatheredCells)
       return false;
     cells *= *kernel;
     around *= llvm::divideCeil(*kernel, axis.stride);
-    if (cells > maxWindowCells || around > maxWindowsOfCell)
+    if (cells > maxGatheredCells || around > maxWindowsOfCell)
       return false;
   }
   return true;

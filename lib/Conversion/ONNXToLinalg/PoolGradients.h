@@ -24,7 +24,7 @@ namespace mp {
 struct WindowMaxima {
   TensorValue numbers;
   SlidingWindows windows;
-  /// Those of the image: N x C x sizes.
+  /// The sizes of the image, with batch and channels.
   Sizes image;
 };
 

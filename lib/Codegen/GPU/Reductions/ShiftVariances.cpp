@@ -116,7 +116,7 @@ static bool isSumOnTensors(linalg::GenericOp op) {
                                isMemoryEffectFree(&inner);
                       }) &&
          llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
-           return map.isProjectedPermutation();
+           return map.isProjectedPermutation(/*allowZeroInResults=*/true);
          });
 }
 
