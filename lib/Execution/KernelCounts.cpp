@@ -32,8 +32,8 @@ class KernelCounter {
 public:
   KernelCounter(Function &kernel, LaunchShape shape,
                 FunctionAnalysisManager &analyses)
-      : kernel(kernel),
-        executions(kernel, shape, analyses.getResult<LoopAnalysis>(kernel),
+      : kernel(kernel), loops(analyses.getResult<LoopAnalysis>(kernel)),
+        executions(kernel, shape, loops,
                    analyses.getResult<ScalarEvolutionAnalysis>(kernel)),
         layout(kernel.getDataLayout()) {}
 
@@ -41,6 +41,8 @@ public:
 
 private:
   void countBlock(BasicBlock &block, double executions);
+  /// True if only the next iteration of a loop takes the value.
+  bool isReadAhead(const Instruction &value) const;
   void countAccess(const Instruction &access, double executions);
   void countCall(const CallInst &call, double executions);
   void countArithmetic(const Instruction &op, double executions);
@@ -50,6 +52,7 @@ private:
   }
 
   Function &kernel;
+  LoopInfo &loops;
   KernelExecutions executions;
   const DataLayout &layout;
   KernelCounts counts;
@@ -78,6 +81,18 @@ static double countElements(Type *type) {
   return bits == 16 ? (count + 1) / 2 : count;
 }
 
+bool KernelCounter::isReadAhead(const Instruction &value) const {
+  return all_of(value.users(), [&](const User *user) {
+    const auto *inner = cast<Instruction>(user);
+    if (isa<ExtractElementInst, ExtractValueInst, BitCastInst>(inner))
+      return isReadAhead(*inner);
+    const Loop *loop = loops.getLoopFor(inner->getParent());
+    return isa<PHINode>(inner) && loop &&
+           loop->getHeader() == inner->getParent() &&
+           loop->contains(value.getParent());
+  });
+}
+
 void KernelCounter::countAccess(const Instruction &access, double executions) {
   const Value *pointer = getLoadStorePointerOperand(&access);
   Type *type = getLoadStoreType(&access);
@@ -96,9 +111,11 @@ void KernelCounter::countAccess(const Instruction &access, double executions) {
   auto &widths = isLoad ? counts.loads : counts.stores;
   // Longer accesses are several of 16 bytes.
   widths[getWidth(bytes)] += executions * double(divideCeil(bytes, 16));
-  if (isLoad && !isWaiting)
+  if (!isLoad || isReadAhead(access))
+    return;
+  if (!isWaiting)
     counts.waits += executions;
-  isWaiting |= isLoad;
+  isWaiting = true;
 }
 
 /// Multiply-adds of a matrix instruction, from the sizes in its name:

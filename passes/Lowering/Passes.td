@@ -91,13 +91,17 @@ def FuseContractions : Pass<"mp-fuse-contractions"> {
     computed: the contraction is cut along axes whose size no operand has, such
     as the filter positions of a strided convolution's gradient. A slice that
     cuts another axis stays. Filter positions that are out of bounds for all
-    results are removed from the weights.
+    results are removed from the weights. With `split-parts`, a result that is
+    only read in parts of one axis, such as queries, keys and values, is
+    computed by a contraction for each part, which has an epilogue of its own.
 
     Example: test/Lowering/mp-fuse-contractions.mlir
   }];
   let options = [
     Option<"keepUpdates", "keep-updates", "bool", "false",
            "do not fuse updates of states that contractions round">,
+    Option<"splitParts", "split-parts", "bool", "false",
+           "split a contraction whose result is only sliced along one axis">,
   ];
   let dependentDialects = ["::mlir::tensor::TensorDialect",
                            "::mp::kernel::KernelDialect"];
@@ -291,7 +295,8 @@ def PlaceParts : Pass<"mp-place-parts", "::mlir::func::FuncOp"> {
     Example: test/Lowering/mp-place-parts.mlir
   }];
   let options = [Option<"minParts", "min-parts", "unsigned", "17",
-                        "Shorter chains stay as they are">];
+                        "Shorter chains stay as they are, unless one op "
+                        "computes all parts">];
   let dependentDialects = [
     "::mlir::bufferization::BufferizationDialect",
     "::mlir::memref::MemRefDialect", "::mlir::tensor::TensorDialect"

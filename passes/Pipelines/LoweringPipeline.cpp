@@ -113,8 +113,8 @@ static void buildFusion(OpPassManager &pm, bool isDevice) {
     pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
   }
   simplifyOps(pm);
-  pm.addNestedPass<func::FuncOp>(
-      createFuseContractions({/*keepUpdates=*/isDevice}));
+  pm.addNestedPass<func::FuncOp>(createFuseContractions(
+      {/*keepUpdates=*/isDevice, /*splitParts=*/isDevice}));
   if (isDevice) {
     pm.addNestedPass<func::FuncOp>(createFuseAttention());
     simplifyOps(pm);

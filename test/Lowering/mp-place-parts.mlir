@@ -1,8 +1,19 @@
 // RUN: mp-opt %s --mp-place-parts=min-parts=3 | FileCheck %s
 // RUN: mp-opt %s --mp-place-parts | FileCheck %s --check-prefix=SHORT
 
-// Chains of 16 parts or fewer stay as they are.
+// Chains of 16 parts or fewer stay as they are, unless one op computes all of
+// them.
 // SHORT-NOT: memref.subview
+// SHORT-LABEL: @one_op
+// SHORT: %[[ALL:.*]] = memref.alloc() {{.*}} : memref<2x24xf32>
+// SHORT: %[[FIRST:.*]] = memref.subview %[[ALL]][0, 0] [2, 12]
+// SHORT: %[[DIVIDED:.*]] = memref.expand_shape %[[FIRST]] {{\[\[}}0], [1, 2]]
+// SHORT: bufferization.to_tensor %[[DIVIDED]]
+// SHORT: memref.subview %[[ALL]][0, 12] [2, 12]
+// SHORT: linalg.generic
+// SHORT-NOT: memref.copy
+// SHORT-NOT: tensor.insert_slice
+// SHORT: return
 
 // A part that only the chain reads is computed in the chain's memory; inputs
 // and parts that others read are copied to it.
@@ -94,4 +105,21 @@ func.func @output(%out: memref<?xf32>, %n: index, %x: tensor<?xf32>, %y: tensor<
   %8 = bufferization.materialize_in_destination %7 in %there : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
   bufferization.materialize_in_destination %8 in restrict writable %out : (tensor<?xf32>, memref<?xf32>) -> ()
   return
+}
+
+func.func @one_op(%x: tensor<2x3x4xf32>) -> tensor<2x24xf32> {
+  %0 = tensor.empty() : tensor<2x3x4xf32>
+  %1 = tensor.empty() : tensor<2x3x4xf32>
+  %2:2 = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<2x3x4xf32>) outs(%0, %1 : tensor<2x3x4xf32>, tensor<2x3x4xf32>) {
+  ^bb0(%in: f32, %a: f32, %b: f32):
+    %n = arith.negf %in : f32
+    linalg.yield %in, %n : f32, f32
+  } -> (tensor<2x3x4xf32>, tensor<2x3x4xf32>)
+  %3 = tensor.collapse_shape %2#0 [[0], [1, 2]] : tensor<2x3x4xf32> into tensor<2x12xf32>
+  %4 = tensor.collapse_shape %2#1 [[0], [1, 2]] : tensor<2x3x4xf32> into tensor<2x12xf32>
+  %5 = tensor.empty() : tensor<2x24xf32>
+  %6 = tensor.insert_slice %3 into %5[0, 0] [2, 12] [1, 1] : tensor<2x12xf32> into tensor<2x24xf32>
+  %7 = tensor.insert_slice %4 into %6[0, 12] [2, 12] [1, 1] : tensor<2x12xf32> into tensor<2x24xf32>
+  return %7 : tensor<2x24xf32>
 }

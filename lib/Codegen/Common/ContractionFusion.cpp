@@ -207,8 +207,8 @@ static BlockArgument findArgument(Value value) {
     if (moved && getElementTypeOrSelf(value.getType()) ==
                      getElementTypeOrSelf(moved->get().getType()))
       value = moved->get();
-    else if (isa<tensor::CastOp, tensor::CollapseShapeOp,
-                 tensor::ExpandShapeOp>(op))
+    else if (isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+                 tensor::ExtractSliceOp>(op))
       value = op->getOperand(0);
     else
       return BlockArgument();
@@ -443,9 +443,8 @@ static bool isRoundedByContractions(Value value) {
     // Checks of indices have no results.
     if (user->getNumResults() != 1)
       return false;
-    bool isView =
-        isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
-            user);
+    bool isView = isa<tensor::CastOp, tensor::CollapseShapeOp,
+                      tensor::ExpandShapeOp, tensor::ExtractSliceOp>(user);
     bool isMoved =
         isa<linalg::GenericOp>(user) && findMovedOrCast(user->getResult(0));
     return (isView || isMoved) && isRoundedByContractions(user->getResult(0));

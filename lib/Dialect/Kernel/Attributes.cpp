@@ -97,19 +97,32 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult TileAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                Multiplier by, int64_t m, int64_t n, int64_t k,
-                               int64_t partM, int64_t partN, int64_t stages) {
-  for (int64_t size : {m, n, k, partM, partN})
-    if (size < 1 || size > 256 || !llvm::isPowerOf2_64(size))
-      return emitError() << "expected powers of two from 1 to 256, got m = "
-                         << m << ", n = " << n << ", k = " << k
-                         << ", part_m = " << partM << ", part_n = " << partN;
-  int64_t least = by == Multiplier::FMA ? 1 : 16;
-  if (k < least || partM < least || partN < least || partM > m || partN > n)
-    return emitError() << "expected k, part_m and part_n of " << least
-                       << " or more, and parts within m and n, got m = " << m
-                       << ", n = " << n << ", k = " << k
+                               int64_t partM, int64_t partN, int64_t stages,
+                               int64_t slices) {
+  auto isSize = [](int64_t size, int64_t power) {
+    return size >= 1 && size <= 256 && llvm::isPowerOf2_64(power);
+  };
+  auto isTripled = [&](int64_t size) {
+    return isSize(size, size % 3 == 0 ? size / 3 : size);
+  };
+  if (!llvm::all_of(ArrayRef{m, n, partM, partN}, isTripled) || !isSize(k, k))
+    return emitError() << "expected powers of two from 1 to 256, of rows and "
+                          "columns also three times as many, got m = "
+                       << m << ", n = " << n << ", k = " << k
                        << ", part_m = " << partM << ", part_n = " << partN;
-  int64_t threads = (m / partM) * (n / partN) * getLanes(by);
+  int64_t least = by == Multiplier::FMA ? 1 : 16;
+  if (k < least || partM < least || partN < least || m % partM || n % partN)
+    return emitError() << "expected k, part_m and part_n of " << least
+                       << " or more, and parts that divide m and n, got m = "
+                       << m << ", n = " << n << ", k = " << k
+                       << ", part_m = " << partM << ", part_n = " << partN;
+  bool isSliced =
+      slices == 2 && by == Multiplier::MMA && partM % 32 == 0 && k >= 32;
+  if (slices != 1 && !isSliced)
+    return emitError() << "expected one slice, or two of mma with k of 32 or "
+                          "more and part_m of a multiple of 32, got "
+                       << slices;
+  int64_t threads = (m / partM) * (n / partN) * slices * getLanes(by);
   if (threads < 32 || threads > 1024)
     return emitError() << "expected parts of 32 to 1024 threads, got "
                        << threads;

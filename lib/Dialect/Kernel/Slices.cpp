@@ -113,8 +113,134 @@ LogicalResult SliceContract::matchAndRewrite(tensor::ExtractSliceOp op,
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+/// The least elements of a part's axis: the width of a tile.
+constexpr int64_t minPart = 64;
+
+namespace {
+/// Splits a contraction whose only uses are slices along one axis, such as
+/// queries, keys and values of one product, into one contraction for each.
+struct SplitContract : public OpRewritePattern<ContractOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ContractOp op,
+                                PatternRewriter &b) const override;
+};
+} // namespace
+
+/// The only axis of which `slice` does not take all; none if there are more, or
+/// if its place is not known.
+static std::optional<unsigned> getCutAxis(tensor::ExtractSliceOp slice) {
+  RankedTensorType source = slice.getSourceType(), type = slice.getType();
+  if (!slice.hasUnitStride() || source.getRank() != type.getRank() ||
+      !slice.getOffsets().empty() || !slice.getSizes().empty())
+    return std::nullopt;
+  std::optional<unsigned> cut;
+  for (auto [axis, have, size] :
+       llvm::enumerate(source.getShape(), type.getShape())) {
+    if (have == size)
+      continue;
+    if (cut || ShapedType::isDynamic(have))
+      return std::nullopt;
+    cut = axis;
+  }
+  return cut;
+}
+
+/// The slices that are all uses of `op`, if they are apart on one axis, and
+/// each is worth a kernel of its own; that axis.
+static std::optional<unsigned>
+getParts(ContractOp op, SmallVectorImpl<tensor::ExtractSliceOp> &parts) {
+  std::optional<unsigned> axis;
+  for (Operation *user : op->getUsers()) {
+    auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
+    std::optional<unsigned> cut = slice ? getCutAxis(slice) : std::nullopt;
+    if (!cut || (axis && *cut != *axis))
+      return std::nullopt;
+    axis = cut;
+    int64_t offset = slice.getStaticOffset(*cut);
+    // Rows of tiles begin at multiples of 16 bytes.
+    if (offset % 8 != 0 || slice.getType().getDimSize(*cut) < minPart)
+      return std::nullopt;
+    parts.push_back(slice);
+  }
+  if (parts.size() < 2)
+    return std::nullopt;
+  llvm::sort(parts, [&](tensor::ExtractSliceOp a, tensor::ExtractSliceOp b) {
+    return a.getStaticOffset(*axis) < b.getStaticOffset(*axis);
+  });
+  for (unsigned i = 1; i < parts.size(); ++i)
+    if (parts[i - 1].getStaticOffset(*axis) +
+            parts[i - 1].getType().getDimSize(*axis) >
+        parts[i].getStaticOffset(*axis))
+      return std::nullopt;
+  return axis;
+}
+
+LogicalResult SplitContract::matchAndRewrite(ContractOp op,
+                                             PatternRewriter &b) const {
+  SmallVector<tensor::ExtractSliceOp> parts;
+  std::optional<unsigned> axis = getParts(op, parts);
+  if (!axis || !op.getC().getDefiningOp<tensor::EmptyOp>() ||
+      !op.getSizes().empty())
+    return b.notifyMatchFailure(op, "not in parts of an axis");
+  SmallVector<AffineMap> maps = op.getMaps();
+  AffineExpr dim = maps.back().getResult(*axis);
+  if (!isa<AffineDimExpr>(dim))
+    return b.notifyMatchFailure(op, "stored with strides");
+  unsigned position = cast<AffineDimExpr>(dim).getPosition();
+  for (AffineMap map : maps)
+    if (!llvm::all_of(map.getResults(), [&](AffineExpr expr) {
+          return expr == dim || !expr.isFunctionOfDim(position);
+        }))
+      return b.notifyMatchFailure(op, "operands with windows on the axis");
+  for (tensor::ExtractSliceOp part : parts) {
+    // Each operand's part: that of the slice on axes of the dimension.
+    auto cut = [&](Value operand, AffineMap map) -> Value {
+      auto type = cast<RankedTensorType>(operand.getType());
+      if (!map.isFunctionOfDim(position))
+        return operand;
+      SmallVector<OpFoldResult> offsets, sizes;
+      for (auto [i, expr] : llvm::enumerate(map.getResults())) {
+        bool isCut = expr == dim;
+        offsets.push_back(
+            b.getIndexAttr(isCut ? part.getStaticOffset(*axis) : 0));
+        sizes.push_back(
+            isCut
+                ? OpFoldResult(b.getIndexAttr(part.getType().getDimSize(*axis)))
+                : tensor::getMixedSize(b, op.getLoc(), operand, i));
+      }
+      SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
+      return tensor::ExtractSliceOp::create(b, op.getLoc(), operand, offsets,
+                                            sizes, strides);
+    };
+    SmallVector<Value> extras;
+    for (auto [extra, map] :
+         llvm::zip(op.getExtras(), ArrayRef(maps).drop_front(2)))
+      extras.push_back(cut(extra, map));
+    Value empty = tensor::EmptyOp::create(b, op.getLoc(), part.getMixedSizes(),
+                                          part.getType().getElementType());
+    auto made = ContractOp::create(b, op.getLoc(), cut(op.getA(), maps[0]),
+                                   cut(op.getB(), maps[1]), extras,
+                                   ValueRange(), empty, maps);
+    made.copyRounding(op);
+    b.cloneRegionBefore(op.getEpilogue(), made.getEpilogue(),
+                        made.getEpilogue().begin());
+    b.replaceOp(part, made.getResult());
+  }
+  b.eraseOp(op);
+  return success();
+}
+
 void populateSlicePatterns(RewritePatternSet &patterns) {
   patterns.add<SliceContract>(patterns.getContext());
+}
+
+void populateSplitPatterns(RewritePatternSet &patterns) {
+  patterns.add<SplitContract>(patterns.getContext());
 }
 
 } // namespace mp::kernel

@@ -25,6 +25,8 @@ struct FuseContractions : public impl::FuseContractionsBase<FuseContractions> {
     FusionLimits limits = FusionLimits::find(getOperation(), keepUpdates);
     mlir::RewritePatternSet patterns(&getContext());
     populateContractionFusionPatterns(patterns, limits);
+    if (splitParts)
+      kernel::populateSplitPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

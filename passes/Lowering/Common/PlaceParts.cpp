@@ -11,6 +11,9 @@
 // chain gets its buffer before that analysis, and each part a view of it that
 // no other tensor shares. A part is computed in its view if only the chain
 // reads it and only the op that computes it has its memory; it is copied else.
+// The same holds for chains of any length whose parts one op computes, as the
+// gradients of queries, keys and values: bufferization would copy all but the
+// first, which it inserts into a tensor that begins after the op.
 //
 //===----------------------------------------------------------------------===//
 
@@ -133,21 +136,47 @@ bool PlaceParts::isAvailable(Operation *op, Operation *where) const {
   });
 }
 
+/// The axes of the slice's part that are collapsed before it is inserted.
+static tensor::CollapseShapeOp getCollapse(Slice slice) {
+  return slice.getSource().getDefiningOp<tensor::CollapseShapeOp>();
+}
+
+/// The op that computes the slice's part.
+static Operation *getMaker(Slice slice) {
+  tensor::CollapseShapeOp collapse = getCollapse(slice);
+  Value part = collapse ? collapse.getSrc() : slice.getSource();
+  return part.getDefiningOp();
+}
+
 /// The empty tensor whose memory the slice's part is computed in, if no other
 /// tensor is in that memory before the part or after it.
 static Operation *getOwnMemory(Slice slice) {
   Value value = slice.getSource();
+  if (auto collapse = getCollapse(slice)) {
+    if (!value.hasOneUse())
+      return nullptr;
+    value = collapse.getSrc();
+  }
   for (;;) {
     if (!value.hasOneUse() || !value.getDefiningOp() ||
         value.getDefiningOp()->getBlock() != slice->getBlock())
       return nullptr;
     if (auto empty = value.getDefiningOp<tensor::EmptyOp>())
-      return value == slice.getSource() ? nullptr : empty;
-    auto op = value.getDefiningOp<linalg::LinalgOp>();
-    if (!op || op->getNumResults() != 1)
+      return empty == getMaker(slice) ? nullptr : empty;
+    auto op = value.getDefiningOp<DestinationStyleOpInterface>();
+    if (!op || !op.hasPureTensorSemantics())
       return nullptr;
-    value = op.getDpsInits()[0];
+    value = op.getTiedOpOperand(cast<OpResult>(value))->get();
   }
+}
+
+/// True if the parts are results of one op.
+static bool areOfOneOp(ArrayRef<Slice> slices) {
+  Operation *maker = slices.empty() ? nullptr : getMaker(slices.front());
+  return maker && maker->getNumResults() > 1 &&
+         llvm::all_of(slices, [&](Slice slice) {
+           return getMaker(slice) == maker && getOwnMemory(slice);
+         });
 }
 
 /// The first of `op` and of those `places` that are not null.
@@ -262,8 +291,13 @@ static void placePart(Slice slice, Operation *place, Value buffer) {
   Value view = getView(b, slice, buffer);
   auto empty = dyn_cast<tensor::EmptyOp>(place);
   if (empty && empty == getOwnMemory(slice)) {
+    Value whole = view;
+    if (auto collapse = getCollapse(slice))
+      whole = memref::ExpandShapeOp::create(
+          b, empty.getLoc(), empty.getType().getShape(), view,
+          collapse.getReassociationIndices(), empty.getMixedSizes());
     empty.replaceAllUsesWith(
-        toTensor(b, empty.getLoc(), empty.getType(), view));
+        toTensor(b, empty.getLoc(), empty.getType(), whole));
     empty.erase();
   }
   b.setInsertionPoint(slice);
@@ -299,7 +333,8 @@ void PlaceParts::runOnOperation() {
   dominance = &info;
   // A chain of chains is first, so that they find their memory in it.
   for (Slice last : llvm::reverse(ends))
-    if (Chain chain = getChain(last); chain.slices.size() >= minParts)
+    if (Chain chain = getChain(last);
+        chain.slices.size() >= minParts || areOfOneOp(chain.slices))
       place(chain);
   dominance = nullptr;
 }

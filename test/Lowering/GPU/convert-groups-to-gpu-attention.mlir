@@ -28,7 +28,7 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
 }
 
 // CHECK: gpu.func @attention_0
-// CHECK-SAME: nvvm.minctasm = 2 : i32
+// CHECK-SAME: nvvm.minctasm = 3 : i32
 // CHECK: nvgpu.device_async_copy
 // CHECK: scf.for
 // CHECK: nvgpu.device_async_wait

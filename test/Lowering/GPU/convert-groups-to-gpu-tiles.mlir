@@ -59,7 +59,8 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
 
 // Operands that are read for each element are read in runs, as are the sums,
 // which the threads leave in shared memory: more of it than the tiles need. Its
-// rows are eight elements apart.
+// rows are eight elements apart. Eight rows of operands are read before the first
+// row is computed.
 // CHECK-LABEL: func.func @main
 // CHECK: device.launch @kernels::@contract_0 grid [256, 1, 1] block [128, 1, 1] shared 69632
 // CHECK: gpu.func @contract_0
@@ -69,8 +70,8 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
 // CHECK-COUNT-64: vector.store {{.*}}, %[[SUMS]][{{.*}}] {{.*}} vector<2xf32>
 // CHECK: gpu.barrier
 // CHECK: scf.for
+// CHECK-COUNT-8: vector.load {{.*}} : memref<4194304xbf16>, vector<8xbf16>
 // CHECK: vector.load %[[SUMS]][{{.*}}] {{.*}} vector<8xf32>
-// CHECK: vector.load {{.*}} vector<8xbf16>
 // CHECK-COUNT-8: arith.addf
 // CHECK: vector.store {{.*}} vector<8xbf16>
 // CHECK: gpu.return

@@ -69,18 +69,23 @@ func.func @shared(%a: memref<8x8xbf16>, %b: memref<8x8xbf16>, %c: memref<8x8xf32
 
 // -----
 
-// expected-error @+1 {{expected powers of two from 1 to 256, got m = 48, n = 64, k = 16, part_m = 4, part_n = 4}}
-func.func private @sizes() attributes {tile = #kernel.tile<by = fma, m = 48, n = 64, k = 16, part_m = 4, part_n = 4, stages = 2>}
+// expected-error @+1 {{expected powers of two from 1 to 256, of rows and columns also three times as many, got m = 80, n = 64, k = 16, part_m = 4, part_n = 4}}
+func.func private @sizes() attributes {tile = #kernel.tile<by = fma, m = 80, n = 64, k = 16, part_m = 4, part_n = 4, stages = 2>}
 
 // -----
 
-// expected-error @+1 {{expected k, part_m and part_n of 16 or more, and parts within m and n, got m = 64, n = 64, k = 8, part_m = 32, part_n = 32}}
+// expected-error @+1 {{expected k, part_m and part_n of 16 or more, and parts that divide m and n, got m = 64, n = 64, k = 8, part_m = 32, part_n = 32}}
 func.func private @parts() attributes {tile = #kernel.tile<by = mma, m = 64, n = 64, k = 8, part_m = 32, part_n = 32, stages = 2>}
 
 // -----
 
 // expected-error @+1 {{expected parts of 32 to 1024 threads, got 4}}
 func.func private @threads() attributes {tile = #kernel.tile<by = fma, m = 8, n = 8, k = 8, part_m = 4, part_n = 4, stages = 2>}
+
+// -----
+
+// expected-error @+1 {{expected one slice, or two of mma with k of 32 or more and part_m of a multiple of 32, got 2}}
+func.func private @slices() attributes {tile = #kernel.tile<by = mma, m = 96, n = 64, k = 32, part_m = 48, part_n = 32, stages = 2, slices = 2>}
 
 // -----
 

@@ -40,6 +40,32 @@ func.func @exact(%a: memref<2048x512xf32>, %b: memref<512x2048xf32>, %c: memref<
   return
 }
 
+// One block for each multiprocessor: two warps share the steps of a part. Parts
+// of 48 rows or columns divide 768 x 3072 into as many blocks.
+// CHECK-LABEL: func.func @slices
+// CHECK: device.group contract strategy <by = tiles, blocks = 128, threads = 256> {
+// CHECK: tile = #kernel.tile<by = mma, m = 128, n = 64, k = 64, part_m = 64, part_n = 32, stages = 3, slices = 2>
+// CHECK: device.group contract strategy <by = tiles, blocks = 128, threads = 256> {
+// CHECK: tile = #kernel.tile<by = mma, m = 96, n = 192, k = 64, part_m = 96, part_n = 48, stages = 2, slices = 2>
+func.func @slices(%a: memref<2048x2048xbf16>, %b: memref<2048x512xbf16>, %c: memref<2048x512xf32>,
+                  %d: memref<8192x768xbf16>, %e: memref<8192x3072xbf16>, %f: memref<768x3072xf32>) {
+  device.group contract {
+    kernel.contract {indexing_maps = [#a, #b, #c]}
+        ins(%a, %b : memref<2048x2048xbf16>, memref<2048x512xbf16>) outs(%c : memref<2048x512xf32>) {
+    ^bb0(%sum: f32):
+      kernel.yield %sum : f32
+    }
+  }
+  device.group contract {
+    kernel.contract {indexing_maps = [affine_map<(m, n, k) -> (k, m)>, #b, #c]}
+        ins(%d, %e : memref<8192x768xbf16>, memref<8192x3072xbf16>) outs(%f : memref<768x3072xf32>) {
+    ^bb0(%sum: f32):
+      kernel.yield %sum : f32
+    }
+  }
+  return
+}
+
 // Operands that are rounded while they are read are multiplied by tensor cores,
 // two types are not.
 // CHECK-LABEL: func.func @types

@@ -51,8 +51,8 @@ MIN_WARPS = 8
 
 # Large products: large tiles, of tensor cores and of threads.
 PRODUCTS = """
-net (TYPE[ROWS,1024] x, TYPE[1024,1024] w, TYPE[1024] b, TYPE[ROWS,1024] y)
-  => (TYPE[ROWS,1024] a, TYPE[1024,1024] c)
+net (TYPE[ROWS,FROM] x, TYPE[FROM,TO] w, TYPE[TO] b, TYPE[ROWS,TO] y)
+  => (TYPE[ROWS,TO] a, TYPE[FROM,TO] c)
 {
   product = MatMul(x, w)
   sum = Add(product, b)
@@ -63,9 +63,10 @@ net (TYPE[ROWS,1024] x, TYPE[1024,1024] w, TYPE[1024] b, TYPE[ROWS,1024] y)
 """
 
 
-def products(rows, element, *flags, sizes=""):
+def products(rows, element, *flags, sizes="", widths=(1024, 1024)):
     def make():
         text = PRODUCTS.replace("ROWS", str(rows)).replace("TYPE", element)
+        text = text.replace("FROM", str(widths[0])).replace("TO", str(widths[1]))
         model = write_model(scratch_dir("products"), text)
         if not flags:
             return model
@@ -182,6 +183,10 @@ CASES = {
     "vit_test_op20 bf16": forward("vit_test_op20", "N=1"),
     **{f"attention {head} bf16": attention(head) for head in (64, 128, 256)},
     "products 4096 bf16": products(4096, "bfloat16"),
+    "products 8192 bf16, tiles of 96": products(
+        8192, "bfloat16", widths=(768, 3072)),
+    "products 8192 tf32, tiles of 96": products(
+        8192, "float", sizes="tf32", widths=(768, 3072)),
     "products 4096 mixed": products(4096, "float", "--mixed-bf16"),
     "products 512 bf16": products(512, "bfloat16"),
     "products 4096 fp32": products(4096, "float"),

@@ -81,12 +81,15 @@ def test_cases(types):
 MMA_TILES = [
     (128, 128, 32, 64, 64, 4), (128, 128, 32, 64, 32, 4), (64, 128, 32, 32, 64, 4),
     (64, 64, 32, 32, 32, 4), (16, 64, 32, 16, 16, 4), (32, 16, 32, 16, 16, 4),
-    (64, 64, 64, 32, 32, 2), (64, 32, 16, 32, 16, 3),
+    (64, 64, 64, 32, 32, 2), (64, 32, 16, 32, 16, 3), (96, 96, 64, 48, 48, 3),
+    (128, 96, 64, 64, 48, 2, 2), (96, 192, 64, 96, 48, 2, 2),
+    (64, 48, 32, 32, 48, 3, 2), (32, 96, 64, 32, 32, 3, 2),
 ]
 TF32_TILES = [
     (128, 128, 16, 64, 64, 4), (64, 128, 16, 32, 64, 4), (64, 64, 16, 32, 32, 4),
     (16, 64, 16, 16, 16, 4), (32, 16, 16, 16, 16, 4), (64, 64, 32, 32, 32, 4),
-    (32, 32, 64, 16, 16, 2), (64, 32, 32, 32, 16, 3),
+    (32, 32, 64, 16, 16, 2), (64, 32, 32, 32, 16, 3), (96, 96, 32, 48, 48, 3),
+    (64, 96, 32, 32, 48, 3, 2),
 ]
 FMA_TILES = [
     (128, 128, 8, 8, 8, 3), (64, 128, 8, 4, 8, 3), (64, 64, 16, 4, 4, 3),
@@ -158,9 +161,10 @@ def make_swept(seed, count, tf32):
             by, tiles = "mma", MMA_TILES
         elif tf32 and factors == {"f32"}:
             by, tiles = "mma", TF32_TILES
-        m, n, k, part_m, part_n, stages = generator.choice(tiles)
+        m, n, k, part_m, part_n, stages, *slices = generator.choice(tiles)
         tile = (f"#kernel.tile<by = {by}, m = {m}, n = {n}, k = {k}, "
-                f"part_m = {part_m}, part_n = {part_n}, stages = {stages}>")
+                f"part_m = {part_m}, part_n = {part_n}, stages = {stages}"
+                f"{''.join(f', slices = {n}' for n in slices)}>")
         yield contraction, shapes, None if generator.random() < 0.3 else tile
 
 

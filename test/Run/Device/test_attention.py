@@ -32,6 +32,8 @@ class Attention:
     infinity: float = -np.inf
     dropout: bool = False
     batch: int = 2
+    # One product computes queries, keys and values.
+    joined: bool = False
     comparison: str = (
         "attends = LessOrEqual(column, row)\n"
         "scores = Where(attends, scores1, least)"
@@ -49,7 +51,7 @@ class Attention:
         return self.batch, heads, rows, self.keys
 
 
-def weights(case):
+def parts(case):
     random = np.random.default_rng(0)
     width = case.heads * case.head
     columns = {
@@ -60,6 +62,18 @@ def weights(case):
         name: (random.standard_normal((width, size)) * 1.2 * width**-0.5)
         .astype(np.float32) for name, size in columns.items()
     }
+
+
+def join_parts(case, values):
+    if not case.joined:
+        return values
+    names = "wq", "wk", "wv"
+    rest = {name: value for name, value in values.items() if name not in names}
+    return rest | {"w": np.concatenate([values[name] for name in names], -1)}
+
+
+def weights(case):
+    return join_parts(case, parts(case))
 
 
 def data(case):
@@ -109,12 +123,16 @@ def write(path, case):
         element = "bool" if case.mask == "bool" else "float"
         inputs.append(f"{element}[{shape}] mask")
     nodes = [f"least = Constant<value_float = {case.infinity}>()"]
+    if case.joined:
+        nodes.append(f"flat = MatMul({source}, w)")
+        nodes.append("q_flat0, k_flat0, v_flat0 = Split<axis = 2, num_outputs = 3>(flat)")
     for name, origin, heads, size in (
         ("q", "x", case.heads, case.head), ("k", source, case.key_heads, case.head),
         ("v", source, case.key_heads, case.value_head),
     ):
         nodes.append(f"{name}_size = Constant<value_ints = [0, 0, {heads}, {size}]>()")
-        nodes.append(f"{name}_flat0 = MatMul({origin}, w{name})")
+        if not case.joined:
+            nodes.append(f"{name}_flat0 = MatMul({origin}, w{name})")
         nodes.append(f"{name}_split = Reshape({name}_flat0, {name}_size)")
         nodes.append(f"{name}_one = Transpose<perm = [0, 2, 1, 3]>({name}_split)")
         nodes.append(repeat_heads(name, heads, size, case))
@@ -170,7 +188,7 @@ def write(path, case):
 
 def reference(case, inputs):
     """The output and the gradients of the weights in float64."""
-    wide = {name: value.astype(float) for name, value in weights(case).items()}
+    wide = {name: value.astype(float) for name, value in parts(case).items()}
     x, source = inputs["x"].astype(float), inputs.get("c", inputs["x"]).astype(float)
     groups = case.heads // case.key_heads
 
@@ -204,11 +222,11 @@ def reference(case, inputs):
             tokens.shape[0] * tokens.shape[1], -1
         )
 
-    return {
+    return join_parts(case, {
         "y": y, "wq": join(ds @ k, case.heads, x),
         "wk": join(ds.transpose(0, 1, 3, 2) @ q, case.key_heads, source),
         "wv": join(p.transpose(0, 1, 3, 2) @ do, case.key_heads, source),
-    }
+    })
 
 
 def make(folder, case, precision="bf16", train=True):
@@ -273,6 +291,8 @@ CASES = {
     "causal-head-128": Attention(90, shift=0, head=128),
     "grouped": Attention(50, heads=4, key_heads=2),
     "one-key-head": Attention(50, heads=4, key_heads=1),
+    "joined": Attention(50, joined=True), "joined-causal": Attention(70, shift=0, joined=True),
+    "joined-head-40": Attention(33, head=40, joined=True),
 }
 
 
@@ -348,6 +368,18 @@ def test_not_fused(tmp_path, change):
     for key, value in results(tmp_path, model, case, inputs, DEVICE).items():
         bound = 1.3 * relative(processor[key], exact[key]) + 1e-6
         assert relative(value, exact[key]) <= bound, key
+
+
+def test_joined_product(tmp_path):
+    """Queries, keys and values of one product are not moved: neither they nor
+    their gradients have maps of their own."""
+    model = make(tmp_path, Attention(64, joined=True))
+    maps = [
+        launch["node"] for launch in estimate(model)["launches"]
+        if "map" in launch["kinds"]
+    ]
+    # Those of the loss, its rounded gradient and the update.
+    assert all("loss/" in node or "turned_grad" in node for node in maps), maps
 
 
 def test_causal_work(tmp_path):

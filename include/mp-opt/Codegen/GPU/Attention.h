@@ -48,9 +48,9 @@ constexpr int64_t maxAttentionHead = 256;
 /// factors are not of one 16-bit type, or heads are too long.
 mlir::LogicalResult verifyGPUAttention(mlir::Operation *op);
 
-/// Blocks of attention that a multiprocessor must have registers for: of 128
-/// threads each, as many as they can use.
-constexpr int32_t attentionBlocks = 2;
+/// The number of blocks of an AttentionOp or AttentionGradientOp on memory for
+/// which a multiprocessor must have registers.
+int32_t getAttentionBlocks(mlir::Operation *op);
 
 /// The launch parameters of the kernel that `emitAttention` makes of an
 /// AttentionOp or AttentionGradientOp on memory.

@@ -103,6 +103,11 @@ getConvInputGradientMaps(mlir::MLIRContext *context, unsigned spatialRank,
 /// only c has.
 void populateSlicePatterns(mlir::RewritePatternSet &patterns);
 
+/// Adds a pattern that splits a contraction whose only uses are slices of one
+/// axis, each of 64 elements or more, into one contraction for each, whose
+/// operands are slices where they have the axis.
+void populateSplitPatterns(mlir::RewritePatternSet &patterns);
+
 /// Adds patterns that cut filter positions off the weights of convolutions if
 /// they are outside of the image for all results and sizes are known.
 void populateOutOfBoundsPositionPatterns(mlir::RewritePatternSet &patterns);

@@ -153,8 +153,11 @@ def Kernel_TileAttr : AttrDef<Kernel_Dialect, "Tile"> {
     * `part_m`, `part_n`: rows and columns of a warp, or of a thread (`fma`).
     * `stages`: the number of steps whose operands are in shared memory at the
       same time.
+    * `slices`: the number of warps that compute a part together (`mma`): each
+      multiplies its share of `k`, and their sums are added at the end.
 
-    All numbers are powers of two, except `stages`, which is two or more.
+    `k` is a power of two; `m`, `n`, `part_m` and `part_n` are that or three
+    times as many. There are two stages or more, and one or two slices.
 
     ```mlir
     #kernel.tile<by = mma, m = 128, n = 128, k = 32, part_m = 64, part_n = 64,
@@ -164,14 +167,17 @@ def Kernel_TileAttr : AttrDef<Kernel_Dialect, "Tile"> {
   let parameters = (ins
     EnumParameter<Kernel_Multiplier>:$by,
     "int64_t":$m, "int64_t":$n, "int64_t":$k,
-    "int64_t":$part_m, "int64_t":$part_n, "int64_t":$stages);
+    "int64_t":$part_m, "int64_t":$part_n, "int64_t":$stages,
+    DefaultValuedParameter<"int64_t", "1">:$slices);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    int64_t getNumParts() const {
+      return (getM() / getPartM()) * (getN() / getPartN());
+    }
     /// The threads of a block.
     int64_t getNumThreads() const {
-      int64_t parts = (getM() / getPartM()) * (getN() / getPartN());
-      return parts * getLanes(getBy());
+      return getNumParts() * getSlices() * getLanes(getBy());
     }
     /// Threads that multiply together.
     static int64_t getLanes(Multiplier by) {

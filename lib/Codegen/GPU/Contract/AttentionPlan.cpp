@@ -131,8 +131,7 @@ static void addPasses(const AttentionShape &shape, AttentionPlan &plan,
 
 AttentionPlan AttentionPlan::get(const AttentionShape &shape) {
   AttentionPlan plan;
-  unsigned d = shape.numBatches + 2;
-  int64_t head = std::max(shape.sizes[d], shape.sizes[d + 1]);
+  int64_t head = shape.getLongestHead();
   // Sums and the elements of a step fit 255 registers, and tiles 96 KiB.
   plan.tileRows = head <= maxCommonHead ? 64 : 32;
   plan.tileColumns = head > maxCommonHead            ? 16
@@ -176,8 +175,7 @@ LogicalResult verifyGPUAttention(Operation *op) {
              << "expected factors of bf16 or of f16, of one type, got "
              << element << " and " << other;
   }
-  unsigned d = shape.numBatches + 2;
-  int64_t head = std::max(shape.sizes[d], shape.sizes[d + 1]);
+  int64_t head = shape.getLongestHead();
   if (head > maxAttentionHead)
     return op->emitOpError() << "expected heads of at most " << maxAttentionHead
                              << " elements, got " << head;
@@ -196,6 +194,12 @@ ContractLaunch getAttentionLaunch(Operation *op) {
   return {{int32_t(plan.numBlocks), 1, 1},
           {int32_t(plan.numThreads), 1, 1},
           int32_t(plan.sharedBytes)};
+}
+
+int32_t getAttentionBlocks(Operation *op) {
+  // Three blocks of 128 threads have 168 registers a thread, two have 255.
+  AttentionShape shape = AttentionShape::get(op);
+  return !shape.isGradient && shape.getLongestHead() <= 64 ? 3 : 2;
 }
 
 //===----------------------------------------------------------------------===//

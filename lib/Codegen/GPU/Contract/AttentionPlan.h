@@ -46,6 +46,9 @@ struct AttentionShape {
   unsigned getQueryDim() const { return numBatches; }
   unsigned getKeyDim() const { return numBatches + 1; }
   int64_t countBatches() const;
+  int64_t getLongestHead() const {
+    return std::max(sizes[numBatches + 2], sizes[numBatches + 3]);
+  }
   unsigned getFirstExtra() const { return isGradient ? 7 : 3; }
   unsigned getOutput(unsigned number) const {
     return getFirstExtra() + numExtras + number;

@@ -18,6 +18,11 @@ unsigned ElementReader::getColumnDim() const {
   return rowsAreKeys ? shape.getQueryDim() : shape.getKeyDim();
 }
 
+/// The most registers of elements that are read ahead, and the longest heads
+/// that leave as many.
+constexpr size_t maxAhead = 32;
+constexpr int64_t maxAheadHead = 64;
+
 ElementReader::ElementReader(TileBuilder &e, const AttentionShape &shape,
                              const AttentionPlan &plan,
                              const AttentionPass &pass, ValueRange operands,
@@ -49,14 +54,48 @@ ElementReader::ElementReader(TileBuilder &e, const AttentionShape &shape,
       rows[row].exists = e.isWithin(rows[row].index, count);
   }
   // Elements of rows are loaded once for all steps.
-  for (unsigned operand = 3; operand < shape.getOutput(0); ++operand)
-    if (shape.operands[operand].strides[getColumnDim()] == 0)
+  for (unsigned operand = shape.isGradient ? 4 : 3;
+       operand < shape.getOutput(0); ++operand) {
+    const AttentionOperand &elements = shape.operands[operand];
+    if (elements.strides[getColumnDim()] == 0)
       for (int64_t row : {0, 1})
         load(operand, 2 * row);
+    else if (elements.strides[getRowDim()] == 0)
+      aheadOperands.push_back(operand);
+  }
+  if (2 * columns.size() * aheadOperands.size() > maxAhead ||
+      shape.getLongestHead() > maxAheadHead)
+    aheadOperands.clear();
 }
 
-void ElementReader::beginStep(Value first) {
+void ElementReader::forEachAhead(
+    llvm::function_ref<void(unsigned, int64_t)> function) const {
+  for (unsigned operand : aheadOperands)
+    for (int64_t pair = 0; pair < int64_t(columns.size()); ++pair)
+      for (int64_t i : {0, 1})
+        function(operand, 4 * pair + i);
+}
+
+SmallVector<Value> ElementReader::readAhead(Value column, Value condition) {
+  SmallVector<Value> values;
+  if (aheadOperands.empty())
+    return values;
+  beginStep(column);
+  canRead = condition;
+  forEachAhead(
+      [&](unsigned operand, int64_t i) { values.push_back(get(operand, i)); });
+  canRead = Value();
+  return values;
+}
+
+void ElementReader::beginStep(Value first, ValueRange ahead) {
   ofStep.clear();
+  if (!ahead.empty())
+    forEachAhead([&](unsigned operand, int64_t i) {
+      // Both rows have the same element.
+      ofStep[{operand, i}] = ofStep[{operand, i ^ 2}] = ahead.front();
+      ahead = ahead.drop_front();
+    });
   for (int64_t row : {0, 1})
     distances[row] = e.sub(rows[row].index, e.add(first, pairColumn));
   int64_t count = shape.sizes[getColumnDim()];
@@ -89,7 +128,7 @@ void ElementReader::load(unsigned number, int64_t i) {
   Value exists = rowStride ? rows[row].exists : Value();
   // Loads must not read behind the operand.
   auto guard = [&](Value at, Value condition) {
-    return e.select(condition, at, e.index(0));
+    return e.select(e.both(canRead, condition), at, e.index(0));
   };
   if (columnStride == 0) {
     ofRows[{number, row}] = e.load(memory[number], guard(offset, exists), 1);

@@ -22,8 +22,14 @@ public:
                 const AttentionPlan &plan, const AttentionPass &pass,
                 mlir::ValueRange memory, const AttentionBlock &block);
 
-  /// Begins the step whose first column this is.
-  void beginStep(mlir::Value column);
+  /// Begins the step whose first column this is; `ahead` are its elements that
+  /// `readAhead` returned.
+  void beginStep(mlir::Value column, mlir::ValueRange ahead = {});
+  /// Reads elements that all rows of a column have, of the step that begins
+  /// with `column`: a step before it, so that nothing waits for them. Nothing
+  /// is read unless the condition, which may be null, holds.
+  llvm::SmallVector<mlir::Value> readAhead(mlir::Value column,
+                                           mlir::Value condition);
   /// True if an element's column exists; null if that is known.
   mlir::Value getColumnExists(int64_t i) {
     return columns[i / 4].exists[i % 2];
@@ -58,6 +64,9 @@ private:
   mlir::Value getIndex(unsigned dim, int64_t i);
   mlir::Value isAttended(int64_t i);
   void load(unsigned operand, int64_t i);
+  /// Calls `function` with each operand and number of an element that
+  /// `readAhead` reads.
+  void forEachAhead(llvm::function_ref<void(unsigned, int64_t)> function) const;
 
   TileBuilder &e;
   const AttentionShape &shape;
@@ -69,6 +78,9 @@ private:
   mlir::Value distances[2];
   Row rows[2];
   llvm::SmallVector<Columns> columns;
+  /// Operands that are read ahead, and the condition of reads.
+  llvm::SmallVector<unsigned> aheadOperands;
+  mlir::Value canRead;
   /// Elements by operand and number: those of rows for the whole pass, others
   /// for a step.
   llvm::DenseMap<std::pair<unsigned, int64_t>, mlir::Value> ofRows, ofStep;

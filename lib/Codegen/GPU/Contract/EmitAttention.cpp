@@ -35,7 +35,8 @@ private:
   void placeTiles(ValueRange operands);
   std::pair<Value, Value> getSteps();
   Sums emitSteps(Sums carried);
-  Sums emitStep(Value step, Value stage, ValueRange carried);
+  Sums emitStep(Value stage, ValueRange carried);
+  void loadRows();
   Sums multiplyRows(unsigned factor, Value stage);
   void addProducts(MutableArrayRef<Value> sums, ArrayRef<Value> weights,
                    unsigned factor, Value stage);
@@ -57,6 +58,7 @@ private:
     return arith::ConstantOp::create(e, e.getF32FloatAttr(number));
   }
   Value exp(Value x);
+  Value invert(Value x);
 
   TileBuilder &e;
   const AttentionShape &shape;
@@ -67,6 +69,9 @@ private:
   ElementReader reader;
   std::unique_ptr<HeadTiles> rows[2], columns[2];
   SmallVector<HeadTiles *> async, direct;
+  /// Registers of short heads' rows, for each 16 elements; else each step loads
+  /// them.
+  SmallVector<SmallVector<Value>> kept[2];
   Value token;
 };
 
@@ -111,6 +116,21 @@ void PassCode::placeTiles(ValueRange operands) {
 // Products
 //===----------------------------------------------------------------------===//
 
+/// Loads the warp's rows, which all steps use, where registers suffice.
+void PassCode::loadRows() {
+  constexpr int64_t maxKept = 64;
+  for (unsigned factor : {0, 1}) {
+    if (!rows[factor] || rows[factor]->getFactor().getPadded() > maxKept)
+      continue;
+    const HeadFactor &head = rows[factor]->getFactor();
+    for (int64_t slice = 0; slice < head.getNumSlices(); ++slice)
+      for (int64_t k = 0; k < head.getSliceWidth(); k += 16)
+        kept[factor].push_back(loadLHSFragment(
+            e, rows[factor]->getSlice(e, slice, e.index(0), false), lane,
+            warpRow, e.index(k)));
+  }
+}
+
 /// The warp's rows of a matrix: its factor times that of columns.
 Sums PassCode::multiplyRows(unsigned factor, Value stage) {
   Sums sums(countElements(), constant(0));
@@ -119,11 +139,15 @@ Sums PassCode::multiplyRows(unsigned factor, Value stage) {
   Type element = shape.operands[head.operand].type.getElementType();
   for (int64_t slice = 0; slice < head.getNumSlices(); ++slice)
     for (int64_t k = 0; k < head.getSliceWidth(); k += 16) {
-      SmallVector<Value> a = loadLHSFragment(
-          e, left.getSlice(e, slice, stage, false), lane, warpRow, k);
+      SmallVector<Value> a =
+          kept[factor].empty()
+              ? loadLHSFragment(e, left.getSlice(e, slice, stage, false), lane,
+                                warpRow, e.index(k))
+              : kept[factor][(slice * head.getSliceWidth() + k) / 16];
       for (int64_t column = 0; column < plan.tileColumns; column += 16) {
-        SmallVector<Value> b = loadRHSFragments(
-            e, right.getSlice(e, slice, stage, true), lane, e.index(column), k);
+        SmallVector<Value> b =
+            loadRHSFragments(e, right.getSlice(e, slice, stage, true), lane,
+                             e.index(column), e.index(k));
         MutableArrayRef<Value> both =
             MutableArrayRef<Value>(sums).slice(column / 2, 8);
         emitMMA(e, element, a, {b[0], b[1]}, both.take_front(4));
@@ -151,8 +175,9 @@ void PassCode::addProducts(MutableArrayRef<Value> sums, ArrayRef<Value> weights,
                          pack(weights, tile + 1, 2)};
     for (int64_t slice = 0; slice < head.getNumSlices(); ++slice)
       for (int64_t i = 0; i < head.getSliceWidth(); i += 16) {
-        SmallVector<Value> b = loadRHSFragments(
-            e, right.getSlice(e, slice, stage, false), lane, e.index(i), k);
+        SmallVector<Value> b =
+            loadRHSFragments(e, right.getSlice(e, slice, stage, false), lane,
+                             e.index(i), e.index(k));
         int64_t first = (slice * head.getSliceWidth() + i) / 8 * 4;
         MutableArrayRef<Value> both = sums.slice(first, 8);
         emitMMA(e, element, a, {b[0], b[1]}, both.take_front(4));
@@ -167,6 +192,13 @@ Value PassCode::exp(Value x) {
   constexpr double log2e = 1.4426950408889634;
   x = arith::MulFOp::create(e, x, constant(log2e));
   return LLVM::Exp2Op::create(e, x.getType(), x, LLVM::FastmathFlags::afn);
+}
+
+/// The hardware's reciprocal, with an error of one unit in the last place.
+Value PassCode::invert(Value x) {
+  auto name = e.getStringAttr("llvm.nvvm.rcp.approx.ftz.f");
+  return LLVM::CallIntrinsicOp::create(e, x.getType(), name, ValueRange{x})
+      .getResult(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -241,11 +273,20 @@ void PassCode::emitGradient(const Sums &scores, const Sums &gradients,
     return e.select(reader.getColumnExists(i), weight,
                     e.zero(weight.getType()));
   };
+  // Elements of a row or of a column share the reciprocal of their sum.
+  DenseMap<Value, Value> reciprocals;
+  auto getReciprocal = [&](int64_t i) {
+    Value sum = reader.get(Sum, i);
+    Value &reciprocal = reciprocals[sum];
+    if (!reciprocal)
+      reciprocal = invert(sum);
+    return reciprocal;
+  };
   for (int64_t i = 0; i < countElements(); ++i) {
     Value s = reader.apply(Op::ScoreOf, {scores[i], {}, {}, {}, {}}, i);
     Value p =
         exp(arith::SubFOp::create(e, s, reader.get(Maximum, i)).getResult());
-    p = arith::DivFOp::create(e, p, reader.get(Sum, i));
+    p = arith::MulFOp::create(e, p, getReciprocal(i));
     if (wants(false))
       weights.push_back(
           keep(reader.apply(Op::Weight, {{}, p, {}, {}, {}}, i), i));
@@ -261,9 +302,8 @@ void PassCode::emitGradient(const Sums &scores, const Sums &gradients,
 // Steps
 //===----------------------------------------------------------------------===//
 
-Sums PassCode::emitStep(Value step, Value stage, ValueRange carried) {
+Sums PassCode::emitStep(Value stage, ValueRange carried) {
   Sums next = llvm::to_vector(carried);
-  reader.beginStep(e.mul(step, plan.tileColumns));
   Sums scores = multiplyRows(0, stage), weights, slopes;
   if (shape.isGradient) {
     Sums gradients = pass.hasGradient ? multiplyRows(1, stage) : Sums();
@@ -329,7 +369,14 @@ Sums PassCode::emitSteps(Sums carried) {
       tiles->write(e, tiles->read(e, column), stage);
   }
   commit();
-  return e.loop(
+  // Rows that go through registers are visible behind the same barrier.
+  nvgpu::DeviceAsyncWaitOp::create(e, token, e.getI32IntegerAttr(0));
+  mlir::gpu::BarrierOp::create(e);
+  loadRows();
+  // The loop carries sums, and elements that were read for its next step.
+  size_t numSums = carried.size();
+  llvm::append_range(carried, reader.readAhead(first, Value()));
+  SmallVector<Value> results = e.loop(
       begin, end, 1, carried, [&, end = end](Value step, ValueRange values) {
         nvgpu::DeviceAsyncWaitOp::create(e, token, e.getI32IntegerAttr(0));
         mlir::gpu::BarrierOp::create(e);
@@ -342,20 +389,28 @@ Sums PassCode::emitSteps(Sums carried) {
             for (HeadTiles *tiles : async)
               tiles->start(e, column, stage);
           });
+        // LLVM would move these loads to the next step, but not across a
+        // commit.
+        SmallVector<Value> ahead = reader.readAhead(column, isLeft);
         commit();
         SmallVector<SmallVector<Value>> read;
         for (HeadTiles *tiles : direct)
           read.push_back(e.ifElseZero(isLeft, tiles->getReadTypes(e),
                                       [&] { return tiles->read(e, column); }));
-        Sums sums =
-            emitStep(step, e.rem(step, AttentionPlan::numStages), values);
+        reader.beginStep(e.mul(step, plan.tileColumns),
+                         values.drop_front(numSums));
+        Sums sums = emitStep(e.rem(step, AttentionPlan::numStages),
+                             values.take_front(numSums));
         if (!direct.empty())
           e.ifThen(isLeft, [&] {
             for (auto [tiles, elements] : llvm::zip_equal(direct, read))
               tiles->write(e, elements, stage);
           });
+        llvm::append_range(sums, ahead);
         return sums;
       });
+  results.truncate(numSums);
+  return results;
 }
 
 /// Stores the sums of an output's rows, times `scale` if there is one.

@@ -168,6 +168,7 @@ void emitContract(OpBuilder &builder, ContractOp op, ValueRange operands,
   SmallVector<Value> sums(multiply->getNumSums(),
                           e.zero(problem.getAccumulator()));
   sums = Steps(e, plan, async, direct, *multiply).emit(sums);
+  sums = multiply->joinSlices(e, all, sums);
   storeTile(e, problem, plan, places, *multiply, block, all, thread, sums);
 }
 

@@ -44,7 +44,7 @@ Value toRegister(TileBuilder &e, Value pair) {
 /// 8 of that with the number lane / 8: two by two along K and along M or N,
 /// beginning at `k` and `first`.
 static SmallVector<Value> loadMatrices(TileBuilder &e, const SharedTile &tile,
-                                       Value lane, Value first, int64_t k,
+                                       Value lane, Value first, Value k,
                                        Value besideK, Value beside) {
   const CopyPlan &copy = tile.copy;
   Value line, position;
@@ -52,7 +52,7 @@ static SmallVector<Value> loadMatrices(TileBuilder &e, const SharedTile &tile,
   bool linesOfK = copy.linesOfK != tile.isTurned;
   if (linesOfK) {
     line = e.add(e.add(first, e.mul(beside, 8)), inMatrix);
-    position = e.add(besideK, k / copy.chunk);
+    position = e.add(besideK, e.div(k, copy.chunk));
   } else {
     line = e.add(e.add(e.mul(besideK, 8), inMatrix), k);
     position = e.add(e.div(first, 8), beside);
@@ -71,14 +71,14 @@ static SmallVector<Value> loadMatrices(TileBuilder &e, const SharedTile &tile,
 }
 
 SmallVector<Value> loadLHSFragment(TileBuilder &e, const SharedTile &tile,
-                                   Value lane, Value first, int64_t k) {
+                                   Value lane, Value first, Value k) {
   Value matrix = e.div(lane, 8);
   return loadMatrices(e, tile, lane, first, k, e.div(matrix, 2),
                       e.rem(matrix, 2));
 }
 
 SmallVector<Value> loadRHSFragments(TileBuilder &e, const SharedTile &tile,
-                                    Value lane, Value first, int64_t k) {
+                                    Value lane, Value first, Value k) {
   Value matrix = e.div(lane, 8);
   return loadMatrices(e, tile, lane, first, k, e.rem(matrix, 2),
                       e.div(matrix, 2));

@@ -37,15 +37,13 @@ mlir::Value getSharedPlace(TileBuilder &e, const CopyPlan &copy,
 
 /// The four registers of rows `first` to `first` + 15 and of two chunks of K
 /// from `k` on.
-llvm::SmallVector<mlir::Value> loadLHSFragment(TileBuilder &e,
-                                               const SharedTile &tile,
-                                               mlir::Value lane,
-                                               mlir::Value first, int64_t k);
+llvm::SmallVector<mlir::Value>
+loadLHSFragment(TileBuilder &e, const SharedTile &tile, mlir::Value lane,
+                mlir::Value first, mlir::Value k);
 /// Two registers each of columns `first` to `first` + 7 and of the next 8.
-llvm::SmallVector<mlir::Value> loadRHSFragments(TileBuilder &e,
-                                                const SharedTile &tile,
-                                                mlir::Value lane,
-                                                mlir::Value first, int64_t k);
+llvm::SmallVector<mlir::Value>
+loadRHSFragments(TileBuilder &e, const SharedTile &tile, mlir::Value lane,
+                 mlir::Value first, mlir::Value k);
 
 /// Rounds fp32 to tf32, to nearest; mma.sync would drop bits.
 mlir::Value roundToTF32(TileBuilder &e, mlir::Value element);

@@ -83,7 +83,7 @@ HeadTiles::HeadTiles(TileBuilder &e, const AttentionShape &shape,
   auto tile = TileAttr::get(
       e.getContext(), Multiplier::MMA, plan.tileRows, ofRows ? 16 : width,
       ofRows ? width : plan.tileColumns, AttentionPlan::warpRows,
-      ofRows ? 16 : width, AttentionPlan::numStages);
+      ofRows ? 16 : width, AttentionPlan::numStages, /*slices=*/1);
   problem.emplace(Problem::get(contract));
   tilePlan.emplace(TilePlan::get(*problem, tile));
   copy = ofRows ? &tilePlan->lhs : &tilePlan->rhs;

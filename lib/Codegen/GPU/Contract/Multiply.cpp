@@ -96,17 +96,22 @@ private:
 
 namespace {
 /// mma.sync of 16 x 8 x 16, of tf32 16 x 8 x 8: K is as long as two chunks of
-/// shared memory. A lane has rows lane / 4 and lane / 4 + 8 of each
-/// product, and two columns from 2 (lane mod 4) on.
+/// shared memory. Each of two slices has half of a stage's K. A lane has rows
+/// lane / 4 and lane / 4 + 8 of each product, and two columns from 2 (lane mod
+/// 4) on.
 class MMAMultiply : public Multiply {
 public:
   MMAMultiply(TileBuilder &e, const TilePlan &plan, Value lhs, Value rhs,
               Value thread)
-      : plan(plan), lhs(lhs), rhs(rhs), lane(e.rem(thread, 32)),
-        depth(2 * plan.lhs.chunk) {
+      : plan(plan), lhs(lhs), rhs(rhs), thread(thread), lane(e.rem(thread, 32)),
+        firstK(e.index(0)), depth(2 * plan.lhs.chunk) {
     TileAttr tile = plan.tile;
     int64_t warpsN = tile.getN() / tile.getPartN();
     Value warp = e.div(thread, 32);
+    if (tile.getSlices() > 1) {
+      firstK = e.mul(e.div(warp, tile.getNumParts()), getSliceLength());
+      warp = e.rem(warp, tile.getNumParts());
+    }
     firstRow = e.mul(e.div(warp, warpsN), tile.getPartM());
     firstColumn = e.mul(e.rem(warp, warpsN), tile.getPartN());
     Value row = e.add(firstRow, e.div(lane, 4));
@@ -121,7 +126,8 @@ public:
   SmallVector<Value> multiply(TileBuilder &e, Value stage,
                               ValueRange sums) const override {
     SmallVector<Value> next = llvm::to_vector(sums);
-    for (int64_t k = 0; k < plan.tile.getK(); k += depth) {
+    for (int64_t inSlice = 0; inSlice < getSliceLength(); inSlice += depth) {
+      Value k = e.add(firstK, inSlice);
       SmallVector<SmallVector<Value>> a, b;
       for (int64_t i = 0; i < plan.tile.getPartM(); i += 16)
         a.push_back(loadLHS(e, stage, i, k));
@@ -143,13 +149,65 @@ public:
     return (row / 2 * runs.size() + run) * 4 + row % 2 * 2 + column;
   }
 
+  SmallVector<Value> joinSlices(TileBuilder &e, Value shared,
+                                ValueRange sums) override {
+    if (plan.tile.getSlices() == 1)
+      return sums;
+    constexpr int64_t run = 4;
+    size_t half = sums.size() / 2;
+    auto type =
+        MemRefType::get({int64_t(half) * plan.numThreads}, e.getF32Type(),
+                        MemRefLayoutAttrInterface(),
+                        cast<MemRefType>(shared.getType()).getMemorySpace());
+    Value zero = arith::ConstantIndexOp::create(e, 0);
+    Value memory = memref::ViewOp::create(e, type, shared, zero, ValueRange{});
+    Value isFirst = e.isWithin(thread, plan.numThreads / 2);
+    auto choose = [&](ValueRange first, ValueRange second) {
+      SmallVector<Value> chosen;
+      for (auto [a, b] : llvm::zip_equal(first, second))
+        chosen.push_back(e.select(isFirst, a, b));
+      return chosen;
+    };
+    auto getPlace = [&](Value of, size_t i) {
+      return e.mul(e.add(of, int64_t(i) / run * plan.numThreads), run);
+    };
+    SmallVector<Value> others =
+        choose(sums.drop_front(half), sums.take_front(half));
+    // Other warps still read their last tiles.
+    mlir::gpu::BarrierOp::create(e);
+    for (size_t i = 0; i < half; i += run)
+      e.store(e.fromElements(ArrayRef(others).slice(i, run)), memory,
+              getPlace(thread, i));
+    mlir::gpu::BarrierOp::create(e);
+    int64_t distance = plan.numThreads / 2;
+    Value partner = e.select(isFirst, e.add(thread, distance),
+                             e.sub(thread, e.index(distance)));
+    SmallVector<Value> own =
+        choose(sums.take_front(half), sums.drop_front(half));
+    for (size_t i = 0; i < half; i += run) {
+      SmallVector<Value> more =
+          e.getElements(e.load(memory, getPlace(partner, i), run));
+      for (auto [sum, other] :
+           llvm::zip_equal(MutableArrayRef<Value>(own).slice(i, run), more))
+        sum = arith::AddFOp::create(e, sum, other);
+    }
+    ArrayRef<Value> all = rows;
+    rows =
+        choose(all.take_front(all.size() / 2), all.drop_front(all.size() / 2));
+    return own;
+  }
+
 private:
+  int64_t getSliceLength() const {
+    return plan.tile.getK() / plan.tile.getSlices();
+  }
+
   /// The same matrices of tf32, of which shared memory has lines of M or N,
   /// element by element: of each, row lane / 4 and element lane mod 4 of K.
   /// Matrices follow each other along K where `isKInner`.
   SmallVector<Value> loadElements(TileBuilder &e, Value memory,
                                   const CopyPlan &copy, Value stage,
-                                  Value first, int64_t k, bool isKInner) const {
+                                  Value first, Value k, bool isKInner) const {
     Value row = e.div(lane, 4), column = e.add(e.rem(lane, 4), k);
     SmallVector<Value> registers;
     for (int64_t i = 0; i < 4; ++i) {
@@ -166,7 +224,7 @@ private:
 
   /// Rows 0 to 7 and 8 to 15 of elements 0 to 7 of K, then of 8 to 15.
   SmallVector<Value> loadLHS(TileBuilder &e, Value stage, int64_t row,
-                             int64_t k) const {
+                             Value k) const {
     Value first = e.add(firstRow, row);
     if (plan.lhs.needsElements())
       return loadElements(e, lhs, plan.lhs, stage, first, k,
@@ -176,7 +234,7 @@ private:
 
   /// Elements 0 to 7 and 8 to 15 of K of columns 0 to 7, then of 8 to 15.
   SmallVector<Value> loadRHS(TileBuilder &e, Value stage, int64_t column,
-                             int64_t k) const {
+                             Value k) const {
     Value first = e.add(firstColumn, column);
     if (plan.rhs.needsElements())
       return loadElements(e, rhs, plan.rhs, stage, first, k,
@@ -185,7 +243,7 @@ private:
   }
 
   const TilePlan &plan;
-  Value lhs, rhs, lane, firstRow, firstColumn;
+  Value lhs, rhs, thread, lane, firstRow, firstColumn, firstK;
   /// Elements of K of a product.
   int64_t depth;
 };

@@ -29,6 +29,12 @@ public:
   virtual llvm::SmallVector<mlir::Value>
   multiply(TileBuilder &e, mlir::Value stage, mlir::ValueRange sums) const = 0;
   virtual int64_t getSum(int64_t row, int64_t run, int64_t column) const = 0;
+  /// Adds the sums of warps that have the same part, by way of `shared`: each
+  /// keeps some of its rows, and gets the sums of these.
+  virtual llvm::SmallVector<mlir::Value>
+  joinSlices(TileBuilder &e, mlir::Value shared, mlir::ValueRange sums) {
+    return sums;
+  }
 
   static std::unique_ptr<Multiply> create(TileBuilder &e, const TilePlan &plan,
                                           mlir::Value lhs, mlir::Value rhs,

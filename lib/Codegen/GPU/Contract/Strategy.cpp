@@ -31,22 +31,31 @@ namespace {
 struct Candidate {
   int64_t m, n, k, partM, partN, stages;
   double speed;
+  int64_t slices = 1;
 };
 } // namespace
 
-/// Speeds were measured on an H200, those of the smallest tiles estimated. Long
-/// steps wait less at barriers. K is of 16-bit elements; of tf32, which is read
-/// as fp32, a step has half as many, and the same bytes.
+/// Speeds were measured on an H200. Estimated are those of the smallest tiles,
+/// of parts of 48 and 96, between those of the next smaller and larger ones,
+/// and of slices, whose sums are added at the end. Two blocks of four warps, or
+/// one of eight, fit the shared memory of all devices. Long steps wait less at
+/// barriers. K is of 16-bit elements; of tf32, which is read as fp32, a step
+/// has half as many, and the same bytes.
 constexpr Candidate mmaTiles[] = {
-    {128, 128, 64, 64, 64, 2, 1.0},  {128, 128, 64, 64, 32, 2, 0.95},
-    {128, 128, 32, 64, 64, 4, 0.94}, {128, 128, 32, 64, 32, 4, 0.84},
-    {128, 64, 64, 64, 32, 3, 0.91},  {64, 128, 64, 32, 64, 3, 0.9},
-    {128, 64, 32, 64, 32, 4, 0.85},  {64, 128, 32, 32, 64, 4, 0.88},
-    {64, 64, 64, 32, 32, 3, 0.76},   {64, 64, 32, 32, 32, 4, 0.74},
-    {32, 128, 64, 32, 32, 4, 0.65},  {32, 64, 32, 16, 32, 4, 0.57},
-    {64, 32, 32, 32, 16, 4, 0.53},   {32, 32, 32, 16, 16, 4, 0.4},
-    {16, 64, 32, 16, 16, 4, 0.35},   {64, 16, 32, 16, 16, 4, 0.35},
-    {16, 32, 32, 16, 16, 4, 0.18},   {32, 16, 32, 16, 16, 4, 0.18},
+    {128, 128, 64, 64, 64, 2, 1.0},     {128, 128, 64, 64, 32, 2, 0.95},
+    {128, 128, 64, 64, 64, 3, 0.98, 2}, {96, 192, 64, 96, 48, 2, 0.93, 2},
+    {192, 96, 64, 96, 48, 2, 0.93, 2},  {128, 96, 64, 64, 48, 2, 0.94},
+    {96, 128, 64, 48, 64, 2, 0.94},     {128, 96, 64, 64, 48, 3, 0.93, 2},
+    {96, 96, 64, 48, 48, 3, 0.87},      {128, 64, 64, 64, 32, 3, 0.89, 2},
+    {64, 128, 64, 32, 64, 3, 0.88, 2},  {128, 128, 32, 64, 64, 4, 0.94},
+    {128, 128, 32, 64, 32, 4, 0.84},    {128, 64, 64, 64, 32, 3, 0.91},
+    {64, 128, 64, 32, 64, 3, 0.9},      {128, 64, 32, 64, 32, 4, 0.85},
+    {64, 128, 32, 32, 64, 4, 0.88},     {64, 64, 64, 32, 32, 3, 0.76},
+    {64, 64, 32, 32, 32, 4, 0.74},      {32, 128, 64, 32, 32, 4, 0.65},
+    {32, 64, 32, 16, 32, 4, 0.57},      {64, 32, 32, 32, 16, 4, 0.53},
+    {32, 32, 32, 16, 16, 4, 0.4},       {16, 64, 32, 16, 16, 4, 0.35},
+    {64, 16, 32, 16, 16, 4, 0.35},      {16, 32, 32, 16, 16, 4, 0.18},
+    {32, 16, 32, 16, 16, 4, 0.18},
 };
 constexpr Candidate fmaTiles[] = {
     {128, 128, 16, 8, 8, 3, 1.0}, {64, 128, 16, 8, 8, 3, 0.93},
@@ -71,12 +80,14 @@ constexpr int64_t maxSplits = 64, minLength = 128;
 
 /// The number of elements of the tiles computed at a time that keep a
 /// multiprocessor busy, and the power of their share that is its speed with
-/// fewer. If elements are loaded one by one, each block has `scalarSpeed` of
-/// the speed, and all of them at most `maxScalarSpeed`.
+/// fewer; the same of warps (tensorExponent of DeviceTimes.def). If elements
+/// are loaded one by one, each block has `scalarSpeed` of the speed, and all of
+/// them at most `maxScalarSpeed`.
 struct Busy {
-  double elements, power;
+  double number, power;
 };
 constexpr Busy mmaBusy = {1e4, 0.5}, fmaBusy = {2.4e4, 0.22};
+constexpr Busy warpsBusy = {8, 0.35};
 /// The least rows and columns of a tile.
 constexpr int64_t smallestTile = 16;
 constexpr double scalarSpeed = 0.1, maxScalarSpeed = 0.5;
@@ -91,7 +102,7 @@ static double getEfficiency(const Problem &problem, const TilePlan &plan,
   if (!target.hasAsyncCopies)
     return 1;
   // Sums, and about as many for addresses and factors of any tile.
-  int64_t sums = tile.getM() * tile.getN() / plan.numThreads;
+  int64_t sums = tile.getM() * tile.getN() * tile.getSlices() / plan.numThreads;
   int64_t resident = std::min(
       {blocks, target.processorBytes / std::max<int64_t>(1, plan.sharedBytes),
        target.numRegisters / (plan.numThreads * (sums + 64))});
@@ -107,8 +118,15 @@ static double getEfficiency(const Problem &problem, const TilePlan &plan,
   };
   double elements =
       double(resident) * getLength(tile.getM(), M) * getLength(tile.getN(), N);
-  Busy busy = tile.getBy() == Multiplier::FMA ? fmaBusy : mmaBusy;
-  return std::min(1.0, std::pow(elements / busy.elements, busy.power));
+  auto getShare = [](double number, Busy busy) {
+    return std::min(1.0, std::pow(number / busy.number, busy.power));
+  };
+  if (tile.getBy() == Multiplier::FMA)
+    return getShare(elements, fmaBusy);
+  double warps =
+      double(resident * plan.numThreads) / TileAttr::getLanes(tile.getBy());
+  return std::min(getShare(elements * double(tile.getSlices()), mmaBusy),
+                  getShare(warps, warpsBusy));
 }
 
 /// The number of rounds of blocks, times the time of one.
@@ -129,10 +147,13 @@ static TileAttr selectTile(ContractOp op, const Problem &problem,
   bestTime = 0;
   for (const Candidate &candidate :
        isMMA ? ArrayRef<Candidate>(mmaTiles) : fmaTiles) {
+    if (candidate.slices > 1 && target.multiplier != Multiplier::MMA)
+      continue;
     auto tile = TileAttr::get(
         op.getContext(), isMMA ? target.multiplier : Multiplier::FMA,
         candidate.m, candidate.n, candidate.k / kDivisor, candidate.partM,
-        candidate.partN, target.hasAsyncCopies ? candidate.stages : 2);
+        candidate.partN, target.hasAsyncCopies ? candidate.stages : 2,
+        candidate.slices);
     TilePlan plan = TilePlan::get(problem, tile);
     // Sums and elements that are being copied would not fit the registers.
     bool isDirect = !plan.lhs.isAsync || !plan.rhs.isAsync;

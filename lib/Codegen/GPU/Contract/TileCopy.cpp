@@ -7,16 +7,17 @@
 
 #include "TileCopy.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace mp::kernel::tiling {
 
 Value getSwizzled(TileBuilder &e, Value line, Value position,
                   int64_t chunksPerLine, int64_t swizzle) {
-  // Eight chunks fill all banks.
-  int64_t lines = std::max<int64_t>(8 / chunksPerLine, 1);
-  Value turn = e.rem(e.mul(e.div(line, lines), swizzle),
-                     std::min<int64_t>(chunksPerLine, 8));
+  // Eight chunks fill all banks; chunks are exchanged within groups of a line.
+  int64_t group = std::gcd(chunksPerLine, int64_t(8));
+  Value turn = e.rem(e.mul(e.div(line, 8 / group), swizzle), group);
   return e.exclusiveOr(position, turn);
 }
 
@@ -27,8 +28,6 @@ TileCopy::TileCopy(TileBuilder &e, const Problem &problem, const TilePlan &plan,
       thread(thread), numThreads(plan.numThreads), tileK(plan.tile.getK()),
       chunksPerLine(copy.line / copy.chunk),
       count(llvm::divideCeil(copy.getChunks(), numThreads)) {
-  if (copy.getChunks() < numThreads)
-    takesPart = e.isWithin(thread, copy.getChunks());
   Value begin = copy.kind == M ? block.m : block.n;
   int64_t length = copy.kind == M ? plan.tile.getM() : plan.tile.getN();
   Place batch = places.atBatch(e, block.batch);
@@ -42,8 +41,7 @@ TileCopy::TileCopy(TileBuilder &e, const Problem &problem, const TilePlan &plan,
     for (int64_t line = 0; line <= getLine(count - 1); ++line)
       addFixed(getLineIndex(e, line));
   } else {
-    int64_t positions = isEven() ? 1 : getRepeats();
-    for (int64_t position = 0; position < positions; ++position)
+    for (int64_t position = 0; position < getNumPositions(); ++position)
       for (int64_t j = 0; j < getAccesses(); ++j)
         addFixed(e.add(e.mul(getPositionIndex(e, position), copy.chunk),
                        j * copy.width));
@@ -68,17 +66,26 @@ Place TileCopy::getInLine(TileBuilder &e, GroupKind kind, Value index,
   return place;
 }
 
+Value TileCopy::takesPart(TileBuilder &e, int64_t i) const {
+  if ((i + 1) * numThreads <= copy.getChunks())
+    return Value();
+  return e.isWithin(e.add(thread, i * numThreads), copy.getChunks());
+}
+
 Value TileCopy::getLineIndex(TileBuilder &e, int64_t line) const {
-  if (!isEven())
+  if (isEven())
+    return e.add(e.div(thread, chunksPerLine),
+                 line * (numThreads / chunksPerLine));
+  if (isRepeated())
     return e.index(line);
-  return e.add(e.div(thread, chunksPerLine),
-               line * (numThreads / chunksPerLine));
+  return e.div(e.add(thread, line * numThreads), chunksPerLine);
 }
 
 Value TileCopy::getPositionIndex(TileBuilder &e, int64_t position) const {
   if (isEven())
     return e.rem(thread, chunksPerLine);
-  return e.add(thread, position * numThreads);
+  Value chunk = e.add(thread, position * numThreads);
+  return isRepeated() ? chunk : e.rem(chunk, chunksPerLine);
 }
 
 SmallVector<TileCopy::Access> TileCopy::getAccesses(TileBuilder &e,
@@ -94,8 +101,7 @@ SmallVector<TileCopy::Access> TileCopy::getAccesses(TileBuilder &e,
     for (int64_t line = 0; line <= getLine(count - 1); ++line)
       add(getLineIndex(e, line));
   } else {
-    int64_t positions = isEven() ? 1 : getRepeats();
-    for (int64_t position = 0; position < positions; ++position)
+    for (int64_t position = 0; position < getNumPositions(); ++position)
       for (int64_t j = 0; j < getAccesses(); ++j)
         add(e.add(e.mul(getPositionIndex(e, position), copy.chunk),
                   j * copy.width));
@@ -106,7 +112,7 @@ SmallVector<TileCopy::Access> TileCopy::getAccesses(TileBuilder &e,
       int64_t line = getLine(i), inLine = getPosition(i) * getAccesses() + j;
       Place place = places.add(e, fixed[copy.alongK ? line : inLine],
                                along[copy.alongK ? inLine : line]);
-      Value valid = e.both(takesPart, places.isValid(e, place));
+      Value valid = e.both(takesPart(e, i), places.isValid(e, place));
       Value count;
       if (place.left)
         count = e.select(e.isWithin(place.left, copy.width), place.left,
@@ -125,23 +131,24 @@ Value TileCopy::getTarget(TileBuilder &e, int64_t i, int64_t element,
 }
 
 void TileCopy::start(TileBuilder &e, Value k, Value stage) const {
-  e.ifThen(takesPart, [&] {
-    SmallVector<Access> accesses = getAccesses(e, k);
-    int64_t bits = places.getElement().getIntOrFloatBitWidth();
-    for (auto [number, access] : llvm::enumerate(accesses)) {
-      int64_t i = number / getAccesses(), j = number % getAccesses();
-      Value target = getTarget(e, i, j * copy.width, stage);
-      Value elements;
-      Value whole = access.count ? access.count : e.index(copy.width);
-      if (access.valid || access.count)
-        elements = e.toIndex(e.select(access.valid, whole, e.index(0)));
-      nvgpu::DeviceAsyncCopyOp::create(
-          e, nvgpu::DeviceAsyncTokenType::get(e.getContext()), shared,
-          ValueRange{e.toIndex(target)}, places.getMemory(),
-          ValueRange{e.toIndex(access.offset)}, e.getIndexAttr(copy.width),
-          elements, copy.width * bits == 128 ? e.getUnitAttr() : UnitAttr());
-    }
-  });
+  SmallVector<Access> accesses = getAccesses(e, k);
+  int64_t bits = places.getElement().getIntOrFloatBitWidth();
+  for (int64_t i = 0; i < count; ++i)
+    e.ifThen(takesPart(e, i), [&] {
+      for (int64_t j = 0; j < getAccesses(); ++j) {
+        const Access &access = accesses[i * getAccesses() + j];
+        Value target = getTarget(e, i, j * copy.width, stage);
+        Value elements;
+        Value whole = access.count ? access.count : e.index(copy.width);
+        if (access.valid || access.count)
+          elements = e.toIndex(e.select(access.valid, whole, e.index(0)));
+        nvgpu::DeviceAsyncCopyOp::create(
+            e, nvgpu::DeviceAsyncTokenType::get(e.getContext()), shared,
+            ValueRange{e.toIndex(target)}, places.getMemory(),
+            ValueRange{e.toIndex(access.offset)}, e.getIndexAttr(copy.width),
+            elements, copy.width * bits == 128 ? e.getUnitAttr() : UnitAttr());
+      }
+    });
 }
 
 SmallVector<Type> TileCopy::getReadTypes(TileBuilder &e) const {
@@ -162,8 +169,8 @@ SmallVector<Value> TileCopy::read(TileBuilder &e, Value k) const {
 
 void TileCopy::write(TileBuilder &e, ValueRange values, Value stage) const {
   Type rounding = problem.getFactor(copy.operand);
-  e.ifThen(takesPart, [&] {
-    for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = 0; i < count; ++i)
+    e.ifThen(takesPart(e, i), [&] {
       SmallVector<Value> elements;
       for (Value value : values.slice(i * getAccesses(), getAccesses()))
         llvm::append_range(
@@ -179,8 +186,7 @@ void TileCopy::write(TileBuilder &e, ValueRange values, Value stage) const {
         e.store(e.fromElements(some), shared, getTarget(e, i, j, stage));
         left = left.drop_front(some.size());
       }
-    }
-  });
+    });
 }
 
 } // namespace mp::kernel::tiling

@@ -38,14 +38,22 @@ private:
     mlir::Value count;
   };
   int64_t getAccesses() const { return copy.chunk / copy.width; }
+  /// A thread's chunks have one position in all lines, or each of its lines has
+  /// several of them; otherwise each chunk has its own line and position.
   bool isEven() const { return numThreads % chunksPerLine == 0; }
+  bool isRepeated() const { return chunksPerLine % numThreads == 0; }
   int64_t getRepeats() const { return chunksPerLine / numThreads; }
+  int64_t getNumPositions() const {
+    return isEven() ? 1 : isRepeated() ? getRepeats() : count;
+  }
   /// Map the thread's chunk `i` to one of its different positions in a line,
   /// and to one of its different lines.
-  int64_t getPosition(int64_t i) const {
-    return isEven() ? 0 : i % getRepeats();
+  int64_t getPosition(int64_t i) const { return i % getNumPositions(); }
+  int64_t getLine(int64_t i) const {
+    return isEven() || !isRepeated() ? i : i / getRepeats();
   }
-  int64_t getLine(int64_t i) const { return isEven() ? i : i / getRepeats(); }
+  /// True if the thread has a chunk `i`; null if all threads have one.
+  mlir::Value takesPart(TileBuilder &e, int64_t i) const;
   /// The place of an index along a line.
   Place getInLine(TileBuilder &e, GroupKind kind, mlir::Value index,
                   int64_t step) const;
@@ -62,8 +70,6 @@ private:
   const OperandPlaces &places;
   mlir::Value shared, thread;
   int64_t numThreads, tileK, chunksPerLine, count;
-  /// True if the thread has a chunk; null if all threads have one.
-  mlir::Value takesPart;
   /// Places along M or N, of each line, or of each position and access.
   llvm::SmallVector<Place> fixed;
   /// The index of each chunk's first element in a stage.

@@ -97,13 +97,17 @@ static int64_t countOperations(ContractOp op) {
 /// The largest epilogue of all elements of a thread, in operations, that is
 /// unrolled: a larger one does not fit the instruction cache.
 constexpr int64_t maxUnrolled = 512;
+/// The same for rows that share a wait for their operands, and the most of
+/// these.
+constexpr int64_t maxUnrolledRows = 2048, maxTogether = 8;
 
 /// The operands that an epilogue reads for each element are read in runs, too.
 static StorePlan getStore(const Problem &problem, TileAttr tile) {
   StorePlan plan;
   ContractOp op = problem.op;
   int64_t elements = tile.getM() * tile.getN() / tile.getNumThreads();
-  bool isWanted = elements * countOperations(op) > maxUnrolled;
+  int64_t operations = countOperations(op);
+  bool isWanted = elements * operations > maxUnrolled;
   unsigned output = problem.getOutput();
   plan.width = problem.getRaggedWidth(N, output);
   for (unsigned extra = 2; extra < output; ++extra) {
@@ -120,8 +124,13 @@ static StorePlan getStore(const Problem &problem, TileAttr tile) {
   plan.isRagged =
       problem.getRaggedWidth(N, output) > problem.getWidth(N, output);
   int64_t runs = tile.getN() / plan.width;
-  plan.isStaged =
-      isWanted && threads % runs == 0 && tile.getM() % (threads / runs) == 0;
+  plan.isStaged = isWanted && runs <= threads;
+  if (!plan.isStaged)
+    return plan;
+  int64_t steps = llvm::divideCeil(tile.getM(), threads / runs);
+  while (2 * plan.together <= std::min(steps, maxTogether) &&
+         2 * plan.together * plan.width * operations <= maxUnrolledRows)
+    plan.together *= 2;
   // Lanes that store to neighbouring rows do so to different banks.
   plan.pitch = tile.getN() + 8;
   return plan;
@@ -153,6 +162,11 @@ TilePlan TilePlan::get(const Problem &problem, TileAttr tile) {
     plan.sharedBytes =
         std::max(plan.sharedBytes, tile.getM() * plan.store.pitch * bits / 8);
   }
+  // Half of the sums of each slice.
+  if (tile.getSlices() > 1)
+    plan.sharedBytes = std::max<int64_t>(
+        plan.sharedBytes,
+        tile.getM() * tile.getN() * tile.getSlices() / 2 * sizeof(float));
   return plan;
 }
 

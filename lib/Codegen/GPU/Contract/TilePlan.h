@@ -60,6 +60,8 @@ struct StorePlan {
   bool isStaged = false;
   /// Elements that a thread takes at a time, and of a row in shared memory.
   int64_t width = 1, pitch = 0;
+  /// Rows whose operands a thread reads before it computes the first.
+  int64_t together = 1;
   /// True if the last run of a row may have fewer elements than `width`: tiles
   /// at the edge store elements.
   bool isRagged = false;

@@ -41,16 +41,17 @@ public:
     Value column = e.mul(e.rem(thread, runs), width);
     Value firstRow = e.div(thread, runs);
     Line columns = getColumns(column);
-    e.ifThen(columns.exists, [&] {
+    Value takesPart = columns.exists;
+    if (plan.numThreads % runs != 0)
+      takesPart = e.both(takesPart, e.isWithin(thread, step * runs));
+    int64_t together = plan.store.together;
+    e.ifThen(takesPart, [&] {
       readColumns(columns, column);
-      e.loop(plan.tile.getM(), step, {}, [&](Value i, ValueRange) {
-        Value number = e.add(firstRow, i);
-        Line row = getRow(number);
-        e.ifThen(row.exists, [&] {
-          Value at = e.add(e.mul(number, plan.store.pitch), column);
-          storeElements(e.getElements(e.load(memory, at, width)), row, columns,
-                        column);
-        });
+      e.loop(plan.tile.getM(), step * together, {}, [&](Value i, ValueRange) {
+        SmallVector<Value> numbers;
+        for (int64_t j = 0; j < together; ++j)
+          numbers.push_back(e.add(e.add(firstRow, i), j * step));
+        storeRows(memory, numbers, columns, column);
         return SmallVector<Value>();
       });
     });
@@ -100,16 +101,18 @@ private:
     return line;
   }
 
-  Line getRow(Value row) {
+  /// A row, where it `isInTile`.
+  Line getRow(Value row, Value isInTile = Value()) {
     Line line = getLine(M, e.add(block.m, row), plan.tile.getM());
+    line.exists = e.both(line.exists, isInTile);
     for (unsigned i = 0; i < getNumExtras(); ++i) {
       const OperandPlaces &extra = places[2 + i];
+      // Loads must not read after the last row.
+      line.offsets[i] = e.select(line.exists, line.offsets[i], e.index(0));
       if (problem.dependsOn(2 + i, N))
         continue;
-      // Loads must not read after the last row.
-      Value at = e.select(line.exists, line.offsets[i], e.index(0));
-      Value element =
-          e.load(extra.getMemory(), e.add(batches[i].offset, at), 1);
+      Value element = e.load(extra.getMemory(),
+                             e.add(batches[i].offset, line.offsets[i]), 1);
       line.elements[i].assign(width, element);
     }
     return line;
@@ -127,6 +130,28 @@ private:
             readExtra(i, e.add(batches[i].offset, columns.offsets[i]), column);
   }
 
+  /// Rows of a tile in `memory`, whose operands are read before the first is
+  /// computed.
+  void storeRows(Value memory, ArrayRef<Value> numbers, const Line &columns,
+                 Value column) {
+    int64_t step = plan.numThreads / (plan.tile.getN() / width);
+    bool isWhole = plan.tile.getM() % (step * plan.store.together) == 0;
+    SmallVector<Line> lines;
+    SmallVector<SmallVector<SmallVector<Value>>> extras;
+    for (Value number : numbers) {
+      Value isInTile = isWhole ? Value() : e.isWithin(number, plan.tile.getM());
+      lines.push_back(getRow(number, isInTile));
+      extras.push_back(readExtras(lines.back(), columns, column));
+    }
+    for (auto [number, line, extra] : llvm::zip_equal(numbers, lines, extras))
+      e.ifThen(line.exists,
+               [&, &number = number, &line = line, &extra = extra] {
+                 Value at = e.add(e.mul(number, plan.store.pitch), column);
+                 storeElements(e.getElements(e.load(memory, at, width)), extra,
+                               line, columns);
+               });
+  }
+
   void storeColumns(int64_t run, int64_t first, Value column, ValueRange sums) {
     Line columns = getColumns(column);
     e.ifThen(columns.exists, [&] {
@@ -136,7 +161,7 @@ private:
           SmallVector<Value> own;
           for (int64_t j = 0; j < width; ++j)
             own.push_back(sums[multiply.getSum(i, run, first + j)]);
-          storeElements(own, row, columns, column);
+          storeElements(own, readExtras(row, columns, column), row, columns);
         });
     });
   }
@@ -156,12 +181,13 @@ private:
     return elements;
   }
 
-  void storeElements(ArrayRef<Value> sums, const Line &row, const Line &columns,
-                     Value column) {
-    auto getPlace = [&](unsigned i) {
-      return e.add(e.add(batches[i].offset, row.offsets[i]),
-                   columns.offsets[i]);
-    };
+  Value getPlace(unsigned i, const Line &row, const Line &columns) {
+    return e.add(e.add(batches[i].offset, row.offsets[i]), columns.offsets[i]);
+  }
+
+  /// `width` elements of each extra operand.
+  SmallVector<SmallVector<Value>>
+  readExtras(const Line &row, const Line &columns, Value column) {
     SmallVector<SmallVector<Value>> extras;
     for (unsigned i = 0; i < getNumExtras(); ++i) {
       if (!row.elements[i].empty())
@@ -169,8 +195,13 @@ private:
       else if (!columns.elements[i].empty())
         extras.push_back(columns.elements[i]);
       else
-        extras.push_back(readExtra(i, getPlace(i), column));
+        extras.push_back(readExtra(i, getPlace(i, row, columns), column));
     }
+    return extras;
+  }
+
+  void storeElements(ArrayRef<Value> sums, ArrayRef<SmallVector<Value>> extras,
+                     const Line &row, const Line &columns) {
     SmallVector<Value> results;
     for (auto [j, sum] : llvm::enumerate(sums)) {
       SmallVector<Value> arguments{sum};
@@ -181,7 +212,7 @@ private:
                     [&](unsigned number) { return arguments[number]; }));
     }
     e.store(e.fromElements(results), places.back().getMemory(),
-            getPlace(getNumExtras()));
+            getPlace(getNumExtras(), row, columns));
   }
 
   TileBuilder &e;

@@ -506,7 +506,8 @@ LogicalResult GroupConverter::emitKernel(device::GroupOp group, Kernel &made) {
   // more of them.
   if (group.getKind() == Kind::Attention)
     function->setDiscardableAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                                 b.getI32IntegerAttr(kernel::attentionBlocks));
+                                 b.getI32IntegerAttr(kernel::getAttentionBlocks(
+                                     findWork(group.getBody().front()))));
   return success();
 }
 
