@@ -51,6 +51,7 @@ void ConvertONNXToLinalg::runOnOperation() {
     options.dims[name] = extent;
   }
   options.excessPrecision = excessPrecision;
+  options.gathersPools = gatherPools;
   if (failed(convertONNXToLinalg(getOperation(), options)))
     signalPassFailure();
 }

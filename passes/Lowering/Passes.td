@@ -24,14 +24,22 @@ def ConvertONNXToLinalg : Pass<"convert-onnx-to-linalg", "::mlir::ModuleOp"> {
     (`mp-opt/Precision/Analysis/ExcessPrecision.h`). Remarks of category
     `mp-precision` name the nodes.
 
+    With `gather-pools`, windows of a MaxPool at borders read no padded copy of
+    the image, and a ScatterElements that adds gradients to the positions of a
+    MaxPool becomes a sum, for each cell, over the windows that cover it. The
+    place of the greatest cell in a window is kept in 8 bits.
+
     Examples: test/Lowering/convert-onnx-to-linalg.mlir,
-    test/Lowering/convert-onnx-to-linalg-excess-precision.mlir
+    test/Lowering/convert-onnx-to-linalg-excess-precision.mlir,
+    test/Lowering/convert-onnx-to-linalg-gather-pools.mlir
   }];
   let options = [
     ListOption<"dims", "dim", "std::string",
                "NAME=SIZE of symbolic dimensions">,
     Option<"excessPrecision", "excess-precision", "bool", "false",
            "drop roundings of products that only fp32 nodes read">,
+    Option<"gatherPools", "gather-pools", "bool", "false",
+           "cells gather the gradients of maxima, for devices">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
@@ -120,8 +128,14 @@ def FoldUnitReshapes : Pass<"mp-fold-unit-reshapes", "::mlir::func::FuncOp"> {
     adds or drops axes of size one (for example, a scale of channels reshaped
     for images), it reads the source instead.
 
+    With `vectors-only`, this holds for operands that have a number for each
+    index of one loop that is not the innermost one, such as means of channels.
+
     Example: test/Lowering/mp-fold-unit-reshapes.mlir
   }];
+  let options = [Option<"vectorsOnly", "vectors-only", "bool",
+                        /*default=*/"false",
+                        "Fold only vectors along outer loops">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
 }
@@ -152,8 +166,9 @@ def RecomputeElementwise : Pass<"mp-recompute-elementwise", "::mlir::func::FuncO
 
     Example: test/Lowering/mp-recompute-elementwise.mlir
   }];
-  let options = [Option<"rowsOnly", "rows-only", "bool", /*default=*/"false",
-                        "Copy only ops that read one value for each row">];
+  let options = [Option<"linesOnly", "lines-only", "bool",
+                        /*default=*/"false",
+                        "Copy only ops that read one value for each line">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
@@ -639,6 +654,27 @@ def FuseAttention : Pass<"mp-fuse-attention", "::mlir::func::FuncOp"> {
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect",
                            "::mp::kernel::KernelDialect"];
+}
+
+def JoinReductions : Pass<"mp-join-reductions", "::mlir::func::FuncOp"> {
+  let summary = "Compute reductions of the same values in one pass over memory";
+  let description = [{
+    Before: linalg ops on tensors; reductions of short rows are in loops
+    (mp-fuse-rows). After: a sum of squared differences from a mean, and the sum
+    of that mean, are one op with two results. Differences are those from the
+    mean of a sample, at least 1/64 of the values, which multiplies rounding
+    errors by 65 at most, whatever the values are. Reductions of the same points
+    that read a tensor together, such as the gradients of a channel's scale and
+    shift, are one op with several results.
+
+    Sums of columns stay alone, since kernels of rows take them; so do sums of
+    fewer than 2^16 values, or 2^20 for a sample.
+
+    Example: test/Lowering/GPU/mp-join-reductions.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def FormKernels : Pass<"mp-form-kernels", "::mlir::ModuleOp"> {

@@ -80,6 +80,7 @@ static LogicalResult convertGraph(ModuleOp module,
   conversion.excessPrecision = options.excessPrecision;
   conversion.numWatched = options.numWatched;
   conversion.dims = options.dims;
+  conversion.gathersPools = options.device != DeviceKind::CPU;
   for (auto &entry : options.inputSizes)
     conversion.inputSizes[entry.getKey()] = entry.getValue();
   TimingScope step = timing.nest("ConvertONNXToLinalg");

@@ -104,10 +104,12 @@ static void buildFusion(OpPassManager &pm, bool isDevice) {
     pm.addNestedPass<func::FuncOp>(createRecomputeElementwise());
     pm.addNestedPass<func::FuncOp>(createFuseElementwise());
   } else {
+    pm.addNestedPass<func::FuncOp>(
+        createFoldUnitReshapes({/*vectorsOnly=*/true}));
     pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
     simplifyOps(pm);
     pm.addNestedPass<func::FuncOp>(
-        createRecomputeElementwise({/*rowsOnly=*/true}));
+        createRecomputeElementwise({/*linesOnly=*/true}));
     pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
   }
   simplifyOps(pm);
@@ -121,7 +123,9 @@ static void buildFusion(OpPassManager &pm, bool isDevice) {
   }
   pm.addNestedPass<func::FuncOp>(createNarrowTemporaries());
   pm.addNestedPass<func::FuncOp>(createFuseRows({/*singleRows=*/isDevice}));
-  if (!isDevice)
+  if (isDevice)
+    pm.addNestedPass<func::FuncOp>(createJoinReductions());
+  else
     pm.addNestedPass<func::FuncOp>(createSplitSums());
   pm.addNestedPass<func::FuncOp>(createFuseUpdates());
   pm.addNestedPass<func::FuncOp>(

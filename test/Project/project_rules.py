@@ -73,6 +73,7 @@ LAYERS = (
     "Precision/Assignment", "Precision/Data",
     "Autodiff", "Training", "Attribution", "Report", "Conversion", "Codegen/Common", "Codegen/CPU",
     "Codegen/GPU", "Codegen/GPU/Contract", "Codegen/GPU/Attention",
+    "Codegen/GPU/Reductions",
     "Codegen/GPU/Emit", "Codegen/GPU/Strategy",
     "Codegen/GPU/Partition", "Codegen/GPU/Emulation",
     "Collectives", "Emulation", "Execution", "passes", "Codegen/Host",

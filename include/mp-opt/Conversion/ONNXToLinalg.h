@@ -34,6 +34,9 @@ struct ONNXToLinalgOptions {
   /// are fp32 if their values are not rounded.
   bool excessPrecision = false;
   unsigned numWatched = 0;
+  /// Gradients of maxima over windows are gathered by the cells of the image,
+  /// as devices do it best, and windows at borders are not padded.
+  bool gathersPools = false;
 };
 
 /// Replaces the main graph of `module`. Fails with one error that lists all

@@ -45,6 +45,8 @@ struct TensorValue {
   bool isFloat() const { return mlir::isa<mlir::FloatType>(element); }
 };
 
+struct WindowMaxima;
+
 class Emitter {
 public:
   Emitter(mlir::OpBuilder &builder, mlir::Location loc,
@@ -54,6 +56,9 @@ public:
   mlir::OpBuilder &b;
   mlir::Location loc;
   Scalars s;
+  /// The maxima of pools, by the positions that the pools return; null if
+  /// gradients of pools are scattered.
+  llvm::DenseMap<mlir::Value, WindowMaxima> *maxima = nullptr;
   /// The numbers of the module's target. They are copied, since code may be
   /// emitted outside any module, e.g. the branches of an If.
   const TargetNumbers numbers;

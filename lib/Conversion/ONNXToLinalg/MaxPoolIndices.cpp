@@ -155,6 +155,21 @@ TensorValue Search::byLoops(TensorValue greatest) {
   });
 }
 
+TensorValue locateMaxima(Emitter &e, TensorValue image, TensorValue numbers,
+                         const SlidingWindows &windows, bool isColumnMajor) {
+  Search search{e, image, windows, isColumnMajor};
+  Type type = e.b.getI64Type();
+  return e.map(type, numbers, [&](ValueRange values) {
+    Type narrow = e.b.getI32Type();
+    Value found = e.s.fromIndex(e.s.toIndex(values[0]), narrow);
+    found = e.s.max(found, e.s.integer(narrow, 0));
+    SmallVector<Value> indices;
+    for (unsigned axis = 0; axis < 2 + windows.size(); ++axis)
+      indices.push_back(linalg::IndexOp::create(e.b, e.loc, axis));
+    return e.s.fromIndex(search.locate(indices, found), type);
+  });
+}
+
 TensorValue findMaxIndices(Emitter &e, TensorValue image, TensorValue padded,
                            TensorValue greatest, const SlidingWindows &windows,
                            bool isColumnMajor) {

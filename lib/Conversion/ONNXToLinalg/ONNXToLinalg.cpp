@@ -8,6 +8,7 @@
 #include "mp-opt/Conversion/ONNXToLinalg.h"
 
 #include "GraphLowering.h"
+#include "PoolGradients.h"
 #include "QuantizedOperators.h"
 #include "Rules.h"
 #include "mp-opt/Autodiff/Decompositions.h"
@@ -107,7 +108,10 @@ public:
                 const ExcessPrecision &excess)
       : module(module), graph(graph), options(options), excess(excess),
         builder(module.getContext()),
-        emitter(builder, graph.getLoc(), getNumbers(module)) {}
+        emitter(builder, graph.getLoc(), getNumbers(module)) {
+    if (options.gathersPools)
+      emitter.maxima = &maxima;
+  }
 
   LogicalResult run();
 
@@ -127,6 +131,7 @@ private:
   const ONNXToLinalgOptions &options;
   const ExcessPrecision &excess;
   OpBuilder builder;
+  MaximaTable maxima;
   Emitter emitter;
   func::FuncOp function;
   /// They are set together, since the context keeps each list of attributes.

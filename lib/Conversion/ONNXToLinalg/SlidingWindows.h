@@ -84,6 +84,11 @@ TensorValue findMaxIndices(Emitter &e, TensorValue image, TensorValue padded,
                            TensorValue greatest, const SlidingWindows &windows,
                            bool isColumnMajor);
 
+/// The same positions for windows whose greatest cells are known: cell number
+/// `numbers`, in row-major order, of the window; 0 for negative numbers.
+TensorValue locateMaxima(Emitter &e, TensorValue image, TensorValue numbers,
+                         const SlidingWindows &windows, bool isColumnMajor);
+
 /// The map of a padded image, over the dimensions n, c, counts, kernel.
 mlir::AffineMap getWindowMap(mlir::MLIRContext *context,
                              const SlidingWindows &windows);

@@ -19,7 +19,9 @@ namespace {
 struct FoldUnitReshapes : public impl::FoldUnitReshapesBase<FoldUnitReshapes> {
   using FoldUnitReshapesBase::FoldUnitReshapesBase;
 
-  void runOnOperation() override { foldUnitReshapes(getOperation()); }
+  void runOnOperation() override {
+    foldUnitReshapes(getOperation(), vectorsOnly);
+  }
 };
 } // namespace
 } // namespace mp

@@ -21,7 +21,7 @@ struct RecomputeElementwise
   using RecomputeElementwiseBase::RecomputeElementwiseBase;
 
   void runOnOperation() override {
-    recomputeElementwise(getOperation(), rowsOnly);
+    recomputeElementwise(getOperation(), linesOnly);
   }
 };
 } // namespace

@@ -20,9 +20,9 @@ void fuseElementwise(mlir::func::FuncOp function);
 /// Gives each reader of an elementwise op on tensors its own copy of the op, to
 /// be fused with it, if that moves fewer bytes, keeps no more memory and costs
 /// little arithmetic. Ops with a single reader must be fused before. With
-/// `rowsOnly`, only ops with an operand that has one element for each row, such
-/// as the mean, are copied.
-void recomputeElementwise(mlir::func::FuncOp function, bool rowsOnly = false);
+/// `linesOnly`, only ops with an operand that has one element for each line of
+/// the result, such as the mean of a row or of a channel, are copied.
+void recomputeElementwise(mlir::func::FuncOp function, bool linesOnly = false);
 
 } // namespace mp
 

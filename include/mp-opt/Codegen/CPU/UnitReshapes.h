@@ -15,7 +15,9 @@ namespace mp {
 /// Makes linalg ops on tensors that read reshapes that only add or drop axes of
 /// size one read the operands of the reshapes. Fusion of reshapes would add
 /// these axes to all their other operands instead, and to all ops after them.
-void foldUnitReshapes(mlir::func::FuncOp function);
+/// With `vectorsOnly`, only operands are folded that have a number for each
+/// index of one loop, not the innermost one, such as the means of channels.
+void foldUnitReshapes(mlir::func::FuncOp function, bool vectorsOnly = false);
 
 } // namespace mp
 

@@ -149,7 +149,8 @@ struct Reader {
 
 class Recomputation {
 public:
-  explicit Recomputation(MLIRContext *context) : b(context) {}
+  Recomputation(MLIRContext *context, bool linesOnly)
+      : b(context), linesOnly(linesOnly) {}
   /// Gives each reader of `op` a copy, if that pays.
   void visit(linalg::GenericOp op);
 
@@ -168,6 +169,7 @@ private:
   }
 
   OpBuilder b;
+  bool linesOnly;
   llvm::DenseMap<Operation *, Operation *> readerOfCopy;
   llvm::DenseMap<Operation *, Work> workOfReader;
 };
@@ -213,7 +215,10 @@ bool Recomputation::fits(linalg::GenericOp op, ArrayRef<Reader> readers) {
   });
 }
 
-static bool pays(linalg::GenericOp op, ArrayRef<Reader> readers) {
+/// With `looksThroughReshapes`, the producer of an image is that before the
+/// reshapes.
+static bool pays(linalg::GenericOp op, ArrayRef<Reader> readers,
+                 bool looksThroughReshapes) {
   double result = getBytes(op.getResult(0).getType());
   llvm::SmallPtrSet<Value, 4> images;
   for (Value input : op.getInputs())
@@ -236,14 +241,38 @@ static bool pays(linalg::GenericOp op, ArrayRef<Reader> readers) {
     return false;
   // Otherwise it becomes a part of the op that stores the image, which then is
   // not stored.
+  while (looksThroughReshapes &&
+         isa_and_present<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
+             image.getDefiningOp()))
+    image = image.getDefiningOp()->getOperand(0);
   Operation *producer = image.getDefiningOp();
   return !producer || isa<linalg::LinalgOp>(producer) || !image.hasOneUse();
 }
 
+/// True if an operand has one element for each line of the result, as the mean
+/// and the scale of a row or of a channel are: it depends on loops, but not on
+/// the innermost one.
+static bool hasLineValue(linalg::GenericOp op) {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  while (!sizes.empty() && sizes.back() == 1)
+    sizes.pop_back();
+  if (sizes.empty())
+    return false;
+  unsigned innermost = sizes.size() - 1;
+  return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    return !map.isFunctionOfDim(innermost) &&
+           llvm::any_of(llvm::seq(innermost), [&](unsigned dim) {
+             return sizes[dim] != 1 && map.isFunctionOfDim(dim);
+           });
+  });
+}
+
 void Recomputation::visit(linalg::GenericOp op) {
   SmallVector<Reader> readers;
-  if (!isElementwise(op) || !findReaders(op.getResult(0), {}, readers) ||
-      readers.size() < 2 || !fits(op, readers) || !pays(op, readers))
+  if ((linesOnly && !hasLineValue(op)) || !isElementwise(op) ||
+      !findReaders(op.getResult(0), {}, readers) || readers.size() < 2 ||
+      !fits(op, readers) || !pays(op, readers, linesOnly))
     return;
   SmallVector<Operation *> old;
   for (Reader &reader : readers) {
@@ -272,34 +301,13 @@ void Recomputation::visit(linalg::GenericOp op) {
   op.erase();
 }
 
-/// True if an operand has one element for each row: its indices are all loops
-/// but the last ones.
-static bool hasRowValue(linalg::GenericOp op) {
-  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
-    AffineMap map = op.getMatchingIndexingMap(operand);
-    bool isEnd = false, isRow = false;
-    for (unsigned dim = 0; dim < sizes.size(); ++dim) {
-      if (sizes[dim] == 1)
-        continue;
-      bool isUsed = map.isFunctionOfDim(dim);
-      if (isUsed && isEnd)
-        return false;
-      isRow |= isUsed;
-      isEnd |= !isUsed;
-    }
-    return isRow && isEnd;
-  });
-}
-
-void recomputeElementwise(func::FuncOp function, bool rowsOnly) {
+void recomputeElementwise(func::FuncOp function, bool linesOnly) {
   SmallVector<linalg::GenericOp> ops;
   function.walk([&](linalg::GenericOp op) { ops.push_back(op); });
-  Recomputation recomputation(function.getContext());
+  Recomputation recomputation(function.getContext(), linesOnly);
   // Go from the end: the copies of a reader read the ops before it.
   for (linalg::GenericOp op : llvm::reverse(ops))
-    if (!rowsOnly || hasRowValue(op))
-      recomputation.visit(op);
+    recomputation.visit(op);
 }
 
 } // namespace mp

@@ -72,7 +72,20 @@ static bool isOfProduct(Operation *reshape) {
   return source.hasOneUse() && source.getDefiningOp<kernel::ContractOp>();
 }
 
-static void foldOperands(linalg::GenericOp op) {
+/// True for an operand that has one element for each index of one loop, which
+/// is not the innermost one: a number for each channel of an image.
+static bool isLineVector(linalg::GenericOp op, AffineMap map) {
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  while (!extents.empty() && extents.back() == 1)
+    extents.pop_back();
+  SmallVector<unsigned> dims;
+  for (auto [dim, extent] : llvm::enumerate(extents))
+    if (extent != 1 && map.isFunctionOfDim(dim))
+      dims.push_back(dim);
+  return dims.size() == 1 && dims.front() + 1 != extents.size();
+}
+
+static void foldOperands(linalg::GenericOp op, bool vectorsOnly) {
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   for (OpOperand *operand : op.getDpsInputOperands()) {
     Operation *reshape = operand->get().getDefiningOp();
@@ -80,6 +93,8 @@ static void foldOperands(linalg::GenericOp op) {
            isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(reshape) &&
            !isOfProduct(reshape)) {
       AffineMap &map = maps[operand->getOperandNumber()], old = map;
+      if (vectorsOnly && !isLineVector(op, map))
+        break;
       auto exprs = getSourceIndices(reshape, map.getResults());
       if (!exprs)
         break;
@@ -220,11 +235,13 @@ static void foldCopy(linalg::GenericOp op) {
   op.erase();
 }
 
-void foldUnitReshapes(func::FuncOp function) {
-  function.walk([](linalg::GenericOp op) {
+void foldUnitReshapes(func::FuncOp function, bool vectorsOnly) {
+  function.walk([&](linalg::GenericOp op) {
     if (!op.hasPureTensorSemantics())
       return;
-    foldOperands(op);
+    foldOperands(op, vectorsOnly);
+    if (vectorsOnly)
+      return;
     dropOnes(op);
     foldCopy(op);
   });

@@ -10,7 +10,7 @@
 //
 // * Maps over the same points, as the rules of an optimizer are for one
 //   parameter, become one map: values that one writes and the next reads stay
-//   in registers.
+//   in registers, and what both read is read once.
 // * The start values of a reduction are not written by a map: the threads of
 //   the reduction know them.
 // * Contractions that differ only in their memory become one kernel.
@@ -66,6 +66,8 @@ static_assert(maxRoots * sizeof(uint64_t) <= device::maxParameterBytes);
 constexpr int64_t maxCopied = 64;
 /// The family of small groups.
 constexpr int64_t smallParts = 0;
+/// The least bytes for which a map joins another one that reads them, too.
+constexpr int64_t minSharedBytes = 1 << 22;
 /// The number of groups before a map among which one is searched to fuse it
 /// with.
 constexpr int64_t lookBack = 64;
@@ -182,6 +184,19 @@ void GroupMerger::collect() {
     nodes.push_back({group, findAccesses(group)});
 }
 
+/// True if both read the same, large, memory: as one map they read it once.
+static bool readTogether(ArrayRef<Access> first, ArrayRef<Access> second) {
+  for (const Access &one : first)
+    for (const Access &other : second)
+      if (!one.isWrite && !other.isWrite &&
+          one.range.base == other.range.base &&
+          one.range.begin == other.range.begin &&
+          one.range.end == other.range.end && one.range.end != INT64_MAX &&
+          one.range.end - one.range.begin >= minSharedBytes)
+        return true;
+  return false;
+}
+
 void GroupMerger::fuseAllMaps() {
   collect();
   for (int64_t index = 0; index < int64_t(nodes.size()); ++index) {
@@ -193,7 +208,9 @@ void GroupMerger::fuseAllMaps() {
       device::GroupOp first = nodes[before].group;
       bool isLinked =
           areInConflict(nodes[before].accesses, nodes[index].accesses);
-      if (first && isLinked && canFuseMaps(first, second)) {
+      bool isRelated = isLinked || readTogether(nodes[before].accesses,
+                                                nodes[index].accesses);
+      if (first && isRelated && canFuseMaps(first, second)) {
         fuseMaps(first, second);
         nodes[before].accesses = findAccesses(first);
         nodes[index].group = nullptr;

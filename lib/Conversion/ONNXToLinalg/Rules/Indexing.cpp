@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Movement.h"
+#include "../PoolGradients.h"
 #include "../Rules.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -279,6 +280,10 @@ static void setScattered(NodeLowering &node, const Scatter &scatter,
 /// Scatter and ScatterElements.
 static LogicalResult scatterElementsRule(NodeLowering &node) {
   Emitter &e = node.e;
+  if (TensorValue gathered = gatherGradients(node)) {
+    node.set(gathered);
+    return success();
+  }
   FailureOr<Scatter> scatter = getScatter(node);
   if (failed(scatter))
     return failure();

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../PoolGradients.h"
 #include "../Rules.h"
 #include "../SlidingWindows.h"
 
@@ -105,6 +106,29 @@ static TensorValue reduceInPasses(Emitter &e, TensorValue padded,
   return reduceWindows(e, between, last, init, combine);
 }
 
+/// Sets both results from loads of the windows' cells; false if the windows are
+/// better sliced.
+static bool poolWithoutPads(NodeLowering &node, TensorValue image,
+                            const SlidingWindows &windows) {
+  Emitter &e = node.e;
+  bool isScattered =
+      node.wants(1) && isScatteredTo(node.getNode()->getResult(1));
+  bool isPadded = llvm::any_of(
+      windows, [&](const SlidingAxis &axis) { return !axis.isInside(e); });
+  if (!e.maxima || !canGather(windows) || !(isScattered || isPadded))
+    return false;
+  node.set(0, takeMaxima(e, image, windows, getLowest(node.s, image)));
+  if (!node.wants(1))
+    return true;
+  TensorValue numbers = numberMaxima(e, image, windows);
+  node.set(1, locateMaxima(e, image, numbers, windows,
+                           node.getFlag("storage_order")));
+  if (!node.getFlag("storage_order"))
+    (*e.maxima)[node.getNode()->getResult(1)] = {numbers, windows,
+                                                 e.sizes(image)};
+  return true;
+}
+
 static LogicalResult maxPoolRule(NodeLowering &node) {
   Emitter &e = node.e;
   Scalars &s = node.s;
@@ -112,6 +136,8 @@ static LogicalResult maxPoolRule(NodeLowering &node) {
   auto windows = readPool(node, image);
   if (failed(windows))
     return failure();
+  if (poolWithoutPads(node, image, *windows))
+    return success();
   Value lowest = getLowest(s, image);
   TensorValue padded = padForWindows(e, image, *windows, lowest);
   bool isUnsigned = image.isUnsigned();
