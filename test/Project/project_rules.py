@@ -72,7 +72,7 @@ LAYERS = (
     "Precision/Policy", "Precision/Analysis", "Precision/Patterns",
     "Precision/Assignment", "Precision/Data",
     "Autodiff", "Training", "Attribution", "Report", "Conversion", "Codegen/Common", "Codegen/CPU",
-    "Codegen/GPU", "Codegen/GPU/Contract", "Codegen/GPU/Attention",
+    "Codegen/GPU", "Codegen/GPU/Contract",
     "Codegen/GPU/Emit", "Codegen/GPU/Strategy",
     "Codegen/GPU/Partition", "Codegen/GPU/Emulation",
     "Collectives", "Emulation", "Execution", "passes", "Codegen/Host",

@@ -13,7 +13,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionMatch.h"
-#include "mp-opt/Codegen/GPU/Attention.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -272,7 +271,7 @@ void AttentionBuilder::build() {
     makeGradient(attention);
 }
 
-void fuseAttention(func::FuncOp main) {
+void fuseAttention(func::FuncOp main, AttentionChoice choose) {
   SmallVector<linalg::GenericOp> candidates;
   main.walk([&](linalg::GenericOp op) {
     if (AttentionMatch::isCandidate(op))
@@ -281,7 +280,7 @@ void fuseAttention(func::FuncOp main) {
   OpBuilder b(main.getContext());
   for (linalg::GenericOp op : candidates) {
     AttentionMatch match(op);
-    if (match.find()) {
+    if (match.find(choose)) {
       AttentionBuilder(b, match).build();
       continue;
     }

@@ -15,8 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_LIB_CODEGEN_GPU_ATTENTION_SCOREEXPRESSION_H
-#define MPOPT_LIB_CODEGEN_GPU_ATTENTION_SCOREEXPRESSION_H
+#ifndef MPOPT_LIB_CODEGEN_COMMON_ATTENTION_SCOREEXPRESSION_H
+#define MPOPT_LIB_CODEGEN_COMMON_ATTENTION_SCOREEXPRESSION_H
 
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 
@@ -138,4 +138,4 @@ private:
 
 } // namespace mp
 
-#endif // MPOPT_LIB_CODEGEN_GPU_ATTENTION_SCOREEXPRESSION_H
+#endif // MPOPT_LIB_CODEGEN_COMMON_ATTENTION_SCOREEXPRESSION_H

@@ -8,8 +8,6 @@
 #include "AttentionMatch.h"
 
 #include "LinearFactor.h"
-#include "mp-opt/Codegen/GPU/Attention.h"
-#include "mp-opt/Codegen/Target/KnownTargets.h"
 #include "mp-opt/Dialect/Kernel/ContractShape.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,9 +19,6 @@
 using namespace mlir;
 
 namespace mp {
-
-/// The fewest rows and columns of a matrix that fill a good part of a tile.
-constexpr int64_t minTokens = 16;
 
 bool AttentionMatch::fail(StringRef text) {
   reason = text;
@@ -430,32 +425,33 @@ bool AttentionMatch::findGradient() {
          fail("the sum of its gradient is not that of a softmax");
 }
 
-bool AttentionMatch::takesKernel() {
-  Type element = getElementTypeOrSelf(query.value.getType());
+AttentionFacts AttentionMatch::getFacts() const {
+  AttentionFacts facts;
+  facts.product = sources.score;
+  facts.hasGradient = gradient.value != nullptr;
   for (const HeadOperand &head : {query, key, value, gradient})
-    if (head.value && getElementTypeOrSelf(head.value.getType()) != element)
-      return fail("its factors have different types");
-  if (!element.isBF16() && !element.isF16())
-    return fail("its factors are not 16-bit floats");
-  if (GPUTarget::get(sources.score).multiplier != kernel::Multiplier::MMA)
-    return fail("the device has no kernel for it");
+    if (head.value)
+      facts.factors.push_back(getElementTypeOrSelf(head.value.getType()));
+  for (auto [axis, size] : llvm::enumerate(axes.sizes))
+    if (axis != axes.query && axis != axes.key)
+      facts.batches *= size;
+  facts.queries = axes.sizes[axes.query];
+  facts.keys = axes.sizes[axes.key];
   for (const HeadOperand &head : {query, value}) {
     auto type = cast<RankedTensorType>(head.value.getType());
-    int64_t length = 1;
     for (auto [expr, size] : llvm::zip(head.map.getResults(), type.getShape()))
       if (expr.isFunctionOfDim(axes.getCount()))
-        length = size;
-    if (length > kernel::maxAttentionHead)
-      return fail("its heads have more than 256 elements");
+        facts.longestHead = std::max(facts.longestHead, size);
   }
-  if (axes.sizes[axes.query] < minTokens || axes.sizes[axes.key] < minTokens)
-    return fail("it has fewer than 16 queries or keys");
-  return true;
+  return facts;
 }
 
-bool AttentionMatch::find() {
-  return findSoftmax() && findScoreProduct() && findRoles() && findReaders() &&
-         findProducts() && findGradient() && takesKernel();
+bool AttentionMatch::find(AttentionChoice choose) {
+  if (!findSoftmax() || !findScoreProduct() || !findRoles() || !findReaders() ||
+      !findProducts() || !findGradient())
+    return false;
+  StringRef misfit = choose(getFacts());
+  return misfit.empty() || fail(misfit);
 }
 
 } // namespace mp
