@@ -273,7 +273,7 @@ void AttentionBuilder::compute(ArrayRef<unsigned> dims,
   unsigned key = llvm::find(dims, getKeyDim()) - dims.begin();
   if (key < dims.size() && !maps.back().isFunctionOfDim(key))
     iterators[key] = utils::IteratorType::reduction;
-  linalg::GenericOp::create(
+  auto op = linalg::GenericOp::create(
       e, e.getLoc(), ins, outs, maps, iterators,
       [&](OpBuilder &b, Location loc, ValueRange elements) {
         SmallVector<Value> indices;
@@ -281,6 +281,10 @@ void AttentionBuilder::compute(ArrayRef<unsigned> dims,
           indices.push_back(linalg::IndexOp::create(b, loc, i));
         linalg::YieldOp::create(b, loc, body(b, elements, indices));
       });
+  for (auto index :
+       llvm::make_early_inc_range(op.getBody()->getOps<linalg::IndexOp>()))
+    if (index->use_empty())
+      index.erase();
 }
 
 llvm::SetVector<Operation *> AttentionBuilder::findOps(unsigned number) {

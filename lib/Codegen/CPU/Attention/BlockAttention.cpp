@@ -29,6 +29,10 @@ StringRef findProcessorMisfit(const AttentionFacts &facts,
         return type.isF32() || type.isBF16() || type.isF16();
       }))
     return "its factors are not floats of 16 or 32 bits";
+  // Blocks of few rows make products slow, and their matrices are small.
+  constexpr int64_t minQueries = 64;
+  if (facts.queries < minQueries)
+    return "it has fewer than 64 queries";
   if (facts.queries * facts.keys < limits.minHeadScores ||
       facts.batches * facts.queries * facts.keys < limits.minScores)
     return "its matrices fit the caches";
@@ -38,7 +42,7 @@ StringRef findProcessorMisfit(const AttentionFacts &facts,
 namespace kernel {
 
 namespace {
-/// What both ops have.
+/// The parts that both ops have.
 class AttentionBlocks {
 protected:
   explicit AttentionBlocks(Operation *op) : a(op), e(a.e) {}
@@ -229,11 +233,19 @@ void Forward::emitRow(const AttentionRange &row, const AttentionRange &block) {
 void Forward::emitBlock(const AttentionRange &block) {
   multiplyScores(Op::ScoreOf, block);
   a.forRows(block, [&](const AttentionRange &row) { emitRow(row, block); });
-  // The sums of rows divide results, which are fewer than probabilities.
+  // The sums of rows divide results, which are fewer than probabilities. A sum
+  // that is NaN does not: the weights of its row may be known.
   a.multiply(1, viewScratch(weights, block, block), viewOperand(2, block),
              viewOutput(0, block), viewOutput(2, block),
              [&](OpBuilder &b, Value sum, ValueRange elements) {
-               sum = arith::DivFOp::create(b, e.getLoc(), sum, elements[0]);
+               Location loc = e.getLoc();
+               Value isNumber = arith::CmpFOp::create(
+                   b, loc, arith::CmpFPredicate::ORD, elements[0], elements[0]);
+               Value one =
+                   arith::ConstantOp::create(b, loc, b.getF32FloatAttr(1));
+               Value divisor =
+                   arith::SelectOp::create(b, loc, isNumber, elements[0], one);
+               sum = arith::DivFOp::create(b, loc, sum, divisor);
                return finish(b, Op::Finish, Op::Sum, sum);
              });
 }

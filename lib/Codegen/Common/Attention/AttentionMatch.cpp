@@ -201,6 +201,22 @@ static std::optional<AxisOfDim> addElementAxis(ArrayRef<AffineMap> maps,
   return axes;
 }
 
+/// The map of axes and elements that the map of an op's dimensions stands for.
+/// Axes of one element are 0, as one product may name them and another not.
+std::optional<AffineMap> AttentionMatch::getPlace(AffineMap map,
+                                                  const AxisOfDim &of) const {
+  unsigned count = axes.getCount();
+  std::optional<AffineMap> place = mapToAxes(map, of, count + 1);
+  if (!place)
+    return std::nullopt;
+  SmallVector<AffineExpr> exprs;
+  for (unsigned axis = 0; axis <= count; ++axis)
+    exprs.push_back(axis < count && axes.sizes[axis] == 1
+                        ? getAffineConstantExpr(0, map.getContext())
+                        : getAffineDimExpr(axis, map.getContext()));
+  return place->replaceDimsAndSymbols(exprs, {}, count + 1, 0);
+}
+
 /// Operand a (0) or b (1) of the score product, or of that of the gradient.
 std::optional<HeadOperand> AttentionMatch::getHead(kernel::ContractOp op,
                                                    unsigned operand) {
@@ -209,7 +225,7 @@ std::optional<HeadOperand> AttentionMatch::getHead(kernel::ContractOp op,
   auto of = addElementAxis(maps, result);
   if (!of || op.getRounding(operand))
     return std::nullopt;
-  auto map = mapToAxes(maps[operand], *of, axes.getCount() + 1);
+  auto map = getPlace(maps[operand], *of);
   if (!map)
     return std::nullopt;
   return HeadOperand{op->getOperand(operand), *map};
@@ -329,8 +345,8 @@ bool AttentionMatch::addProduct(OpOperand &use) {
   MatrixProduct product;
   product.op = op;
   product.matrix = use.get();
-  auto place = mapToAxes(maps[other], *of, count + 1);
-  auto result = mapToAxes(maps.back(), *of, count + 1);
+  auto place = getPlace(maps[other], *of);
+  auto result = getPlace(maps.back(), *of);
   if (!place || !result)
     return fail("a product has no plain axes");
   product.other = {op->getOperand(other), *place};

@@ -77,6 +77,8 @@ private:
   bool collect(mlir::Value matrix, bool &usesGradient);
   bool isInnerOfGradient();
   AttentionFacts getFacts() const;
+  std::optional<mlir::AffineMap> getPlace(mlir::AffineMap map,
+                                          const AxisOfDim &of) const;
   std::optional<HeadOperand> getHead(kernel::ContractOp op, unsigned operand);
 
   mlir::linalg::GenericOp exponential, innerSum;

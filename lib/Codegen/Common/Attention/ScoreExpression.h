@@ -117,6 +117,9 @@ private:
   struct Quotient {
     mlir::Value exponential, sum;
   };
+  void addInput(mlir::Value operand, mlir::AffineMap map, const AxisOfDim &of,
+                mlir::Value argument,
+                llvm::SmallVectorImpl<mlir::Value> &inputs, Quotient &quotient);
   mlir::Value emitBody(mlir::Block &from, mlir::ValueRange inputs,
                        const AxisOfDim &of, const Quotient &quotient = {});
   mlir::Value emitComputed(mlir::Value operand, mlir::AffineMap place);
