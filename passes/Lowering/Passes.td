@@ -643,13 +643,23 @@ def FuseAttention : Pass<"mp-fuse-attention", "::mlir::func::FuncOp"> {
     queries by keys are not in memory any more. Scales, masks, casts and dropout
     between them become regions of these ops.
 
-    Attention that kernels do not take stays as it is: factors that are not of
-    one 16-bit type, heads of more than 256 elements, fewer than 16 queries or
-    keys, probabilities that are results of the model. A remark
-    (`attention-in-memory`) names the node and the reason.
+    On a GPU, attention that kernels do not take stays as it is: factors that
+    are not of one 16-bit type, heads of more than 256 elements, fewer than 16
+    queries or keys. On a processor, so does attention whose matrices are small,
+    since these are faster in the caches: less than `min-scores` elements in
+    all, or `min-head-scores` in one head. Probabilities that are results of the
+    model are in memory anyway. A remark (`attention-in-memory`) names the node
+    and the reason.
 
-    Example: test/Lowering/GPU/mp-fuse-attention.mlir
+    Example: test/Lowering/mp-fuse-attention.mlir
   }];
+  let options = [
+    Option<"onProcessor", "on-processor", "bool", "false",
+           "for a processor, not for a GPU">,
+    Option<"minScores", "min-scores", "int64_t", "1 << 21",
+           "elements of all matrices from which a processor computes blocks">,
+    Option<"minHeadScores", "min-head-scores", "int64_t", "1 << 18",
+           "the same of a matrix of one head">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect",
@@ -675,6 +685,24 @@ def JoinReductions : Pass<"mp-join-reductions", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
+}
+
+def BlockAttention : Pass<"mp-block-attention", "::mlir::func::FuncOp"> {
+  let summary = "Write attention as loops over blocks of queries";
+  let description = [{
+    Before: `kernel.attention` and `kernel.attention_gradient` on buffers of
+    known sizes. After: loops over some batches and some queries at a time, of
+    contractions, a parallel loop over rows, and linalg ops. The matrices of a
+    block are temporaries that all blocks share. Keys that a causal mask hides
+    from a whole block are not computed.
+
+    Example: test/Lowering/mp-block-attention.mlir
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mp::kernel::KernelDialect",
+    "::mp::runtime::RuntimeDialect"];
 }
 
 def FormKernels : Pass<"mp-form-kernels", "::mlir::ModuleOp"> {

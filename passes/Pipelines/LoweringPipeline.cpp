@@ -115,12 +115,12 @@ static void buildFusion(OpPassManager &pm, bool isDevice) {
   simplifyOps(pm);
   pm.addNestedPass<func::FuncOp>(createFuseContractions(
       {/*keepUpdates=*/isDevice, /*splitParts=*/isDevice}));
-  if (isDevice) {
-    pm.addNestedPass<func::FuncOp>(createFuseAttention());
+  pm.addNestedPass<func::FuncOp>(
+      createFuseAttention({/*onProcessor=*/!isDevice}));
+  if (isDevice)
     simplifyOps(pm);
-  } else {
+  else
     pm.addNestedPass<func::FuncOp>(createSplitFilters());
-  }
   pm.addNestedPass<func::FuncOp>(createNarrowTemporaries());
   pm.addNestedPass<func::FuncOp>(createFuseRows({/*singleRows=*/isDevice}));
   if (isDevice)
@@ -164,6 +164,8 @@ static void buildBufferization(OpPassManager &pm, bool inPlace,
   pm.addNestedPass<func::FuncOp>(createFreeEarly());
   if (alignment)
     pm.addPass(createPadRows());
+  else
+    pm.addNestedPass<func::FuncOp>(createBlockAttention());
   pm.addPass(createPlanMemory({alignment}));
 }
 

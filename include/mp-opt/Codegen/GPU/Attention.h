@@ -27,16 +27,14 @@
 #ifndef MPOPT_CODEGEN_GPU_ATTENTION_H
 #define MPOPT_CODEGEN_GPU_ATTENTION_H
 
+#include "mp-opt/Codegen/Common/AttentionFusion.h"
 #include "mp-opt/Codegen/GPU/Contract.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mp {
 
-/// Replaces attention by ops of its own where kernels take it: factors of one
-/// 16-bit type, known sizes, heads of at most 256 elements. The others stay as
-/// they are, and a remark names the node and the reason.
-void fuseAttention(mlir::func::FuncOp main);
+/// The reason why kernels do not take an attention; empty if they do: factors
+/// of one 16-bit type, heads of at most 256 elements, 16 queries and keys.
+llvm::StringRef findKernelMisfit(const AttentionFacts &facts);
 
 namespace kernel {
 

@@ -7,7 +7,6 @@
 
 #include "AttentionPlan.h"
 
-#include "CausalMask.h"
 #include "Problem.h"
 #include "mp-opt/Codegen/GPU/Attention.h"
 #include "mp-opt/Codegen/Target/KnownTargets.h"
@@ -137,7 +136,7 @@ AttentionPlan AttentionPlan::get(const AttentionShape &shape) {
   plan.tileColumns = head > maxCommonHead            ? 16
                      : head > 64 || shape.isGradient ? 32
                                                      : 64;
-  plan.mask = getCausalMask(shape);
+  plan.mask = getCausalMask(shape.op);
   plan.numThreads = plan.tileRows / warpRows * 32;
   addPasses(shape, plan, head);
   plan.numBlocks = 0;

@@ -19,6 +19,7 @@
 #ifndef MPOPT_LIB_CODEGEN_GPU_CONTRACT_ATTENTIONPLAN_H
 #define MPOPT_LIB_CODEGEN_GPU_CONTRACT_ATTENTIONPLAN_H
 
+#include "mp-opt/Codegen/Common/CausalMask.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 
 namespace mp::kernel::tiling {
@@ -55,14 +56,6 @@ struct AttentionShape {
   }
   /// True if offsets may not fit i32.
   bool isWide() const;
-};
-
-/// A comparison that holds for keys n and queries m of n - m <= `last`, or for
-/// all others; the others have no weight.
-struct CausalMask {
-  mlir::Value condition;
-  int64_t last;
-  bool holdsBefore;
 };
 
 /// A factor: its operand, and the dimension of its elements.

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_LIB_CODEGEN_GPU_ATTENTION_LINEARFACTOR_H
-#define MPOPT_LIB_CODEGEN_GPU_ATTENTION_LINEARFACTOR_H
+#ifndef MPOPT_LIB_CODEGEN_COMMON_ATTENTION_LINEARFACTOR_H
+#define MPOPT_LIB_CODEGEN_COMMON_ATTENTION_LINEARFACTOR_H
 
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/SmallVector.h"
@@ -35,4 +35,4 @@ struct LinearFactor {
 
 } // namespace mp
 
-#endif // MPOPT_LIB_CODEGEN_GPU_ATTENTION_LINEARFACTOR_H
+#endif // MPOPT_LIB_CODEGEN_COMMON_ATTENTION_LINEARFACTOR_H

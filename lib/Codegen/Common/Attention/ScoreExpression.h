@@ -15,8 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_LIB_CODEGEN_GPU_ATTENTION_SCOREEXPRESSION_H
-#define MPOPT_LIB_CODEGEN_GPU_ATTENTION_SCOREEXPRESSION_H
+#ifndef MPOPT_LIB_CODEGEN_COMMON_ATTENTION_SCOREEXPRESSION_H
+#define MPOPT_LIB_CODEGEN_COMMON_ATTENTION_SCOREEXPRESSION_H
 
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 
@@ -117,6 +117,9 @@ private:
   struct Quotient {
     mlir::Value exponential, sum;
   };
+  void addInput(mlir::Value operand, mlir::AffineMap map, const AxisOfDim &of,
+                mlir::Value argument,
+                llvm::SmallVectorImpl<mlir::Value> &inputs, Quotient &quotient);
   mlir::Value emitBody(mlir::Block &from, mlir::ValueRange inputs,
                        const AxisOfDim &of, const Quotient &quotient = {});
   mlir::Value emitComputed(mlir::Value operand, mlir::AffineMap place);
@@ -138,4 +141,4 @@ private:
 
 } // namespace mp
 
-#endif // MPOPT_LIB_CODEGEN_GPU_ATTENTION_SCOREEXPRESSION_H
+#endif // MPOPT_LIB_CODEGEN_COMMON_ATTENTION_SCOREEXPRESSION_H

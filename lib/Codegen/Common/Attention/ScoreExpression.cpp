@@ -265,6 +265,27 @@ Value ScoreExpression::emitComputed(Value operand, AffineMap place) {
   return emitBody(*op.getBody(), inputs, of);
 }
 
+/// Adds the element of an operand that `argument` of a body stands for. Inputs
+/// are null for exponentials and their sum, which occur in the quotient.
+void ScoreExpression::addInput(Value operand, AffineMap map,
+                               const AxisOfDim &of, Value argument,
+                               SmallVectorImpl<Value> &inputs,
+                               Quotient &quotient) {
+  std::optional<AffineMap> place = mapToAxes(map, of, axes.getCount());
+  AffineMap row = axes.getRowMap(operand.getContext());
+  if (operand == sources.exponentials) {
+    quotient.exponential = place && place->isIdentity() ? argument : Value();
+    inputs.push_back(nullptr);
+  } else if (operand == sources.sum) {
+    quotient.sum = place == row ? argument : Value();
+    inputs.push_back(nullptr);
+  } else if (operand == sources.inner) {
+    inputs.push_back(place == row ? elements.inner : Value());
+  } else {
+    inputs.push_back(emitOperand(operand, map, of));
+  }
+}
+
 Value ScoreExpression::emitContract(kernel::ContractOp op) {
   bool isScore = op == sources.score;
   usesGradient |= !isScore;
@@ -272,11 +293,14 @@ Value ScoreExpression::emitContract(kernel::ContractOp op) {
   auto axesOf = getAxes(maps.back());
   if (!axesOf)
     return nullptr;
+  Quotient quotient;
+  Block &epilogue = op.getEpilogue().front();
   SmallVector<Value> inputs{isScore ? elements.score : elements.gradient};
   for (auto [extra, map] :
        llvm::zip(op.getExtras(), ArrayRef(maps).drop_front(2)))
-    inputs.push_back(emitOperand(extra, map, *axesOf));
-  return emitBody(op.getEpilogue().front(), inputs, *axesOf);
+    addInput(extra, map, *axesOf, epilogue.getArgument(inputs.size()), inputs,
+             quotient);
+  return emitBody(epilogue, inputs, *axesOf, quotient);
 }
 
 Value ScoreExpression::emitMatrix(Value matrix) {
@@ -300,24 +324,12 @@ Value ScoreExpression::emitGeneric(linalg::GenericOp op) {
   AxisOfDim identity;
   for (unsigned axis = 0; axis < axes.getCount(); ++axis)
     identity.push_back(axis);
-  AffineMap row = axes.getRowMap(op.getContext());
   Quotient quotient;
   SmallVector<Value> inputs;
   for (auto [operand, map] :
-       llvm::zip(op.getDpsInputs(), op.getIndexingMapsArray())) {
-    Value argument = op.getBody()->getArgument(inputs.size());
-    if (operand == sources.exponentials) {
-      quotient.exponential = map.isIdentity() ? argument : Value();
-      inputs.push_back(nullptr);
-    } else if (operand == sources.sum) {
-      quotient.sum = map == row ? argument : Value();
-      inputs.push_back(nullptr);
-    } else if (operand == sources.inner) {
-      inputs.push_back(map == row ? elements.inner : Value());
-    } else {
-      inputs.push_back(emitOperand(operand, map, identity));
-    }
-  }
+       llvm::zip(op.getDpsInputs(), op.getIndexingMapsArray()))
+    addInput(operand, map, identity, op.getBody()->getArgument(inputs.size()),
+             inputs, quotient);
   return emitBody(*op.getBody(), inputs, identity, quotient);
 }
 

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CausalMask.h"
+#include "mp-opt/Codegen/Common/CausalMask.h"
+
+#include "mp-opt/Dialect/Kernel/Kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -14,7 +16,7 @@
 
 using namespace mlir;
 
-namespace mp::kernel::tiling {
+namespace mp::kernel {
 
 namespace {
 
@@ -176,13 +178,13 @@ static bool dependsOnPlace(Block &body, unsigned firstExtra, Value comparison) {
   return false;
 }
 
-std::optional<CausalMask> getCausalMask(const AttentionShape &shape) {
-  Block &body = shape.op->getRegion(0).front();
-  unsigned firstExtra = shape.isGradient ? AttentionGradientOp::NumArguments
-                                         : AttentionOp::NumArguments;
-  unsigned firstIndex = firstExtra + shape.numExtras;
-  Value query = body.getArgument(firstIndex + shape.getQueryDim());
-  Value key = body.getArgument(firstIndex + shape.getKeyDim());
+std::optional<CausalMask> getCausalMask(Operation *attention) {
+  Block &body = attention->getRegion(0).front();
+  unsigned firstExtra = isa<AttentionGradientOp>(attention)
+                            ? AttentionGradientOp::NumArguments
+                            : AttentionOp::NumArguments;
+  Value query = body.getArguments().end()[-2];
+  Value key = body.getArguments().end()[-1];
   std::optional<CausalMask> least;
   for (auto op : body.getOps<arith::CmpIOp>()) {
     auto diagonal = getComparison(op, query, key);
@@ -202,4 +204,4 @@ std::optional<CausalMask> getCausalMask(const AttentionShape &shape) {
   return least;
 }
 
-} // namespace mp::kernel::tiling
+} // namespace mp::kernel

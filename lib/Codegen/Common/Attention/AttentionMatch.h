@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_LIB_CODEGEN_GPU_ATTENTION_ATTENTIONMATCH_H
-#define MPOPT_LIB_CODEGEN_GPU_ATTENTION_ATTENTIONMATCH_H
+#ifndef MPOPT_LIB_CODEGEN_COMMON_ATTENTION_ATTENTIONMATCH_H
+#define MPOPT_LIB_CODEGEN_COMMON_ATTENTION_ATTENTIONMATCH_H
 
 #include "ScoreExpression.h"
+#include "mp-opt/Codegen/Common/AttentionFusion.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -43,8 +44,9 @@ public:
   explicit AttentionMatch(mlir::linalg::GenericOp exponential)
       : exponential(exponential) {}
 
-  /// False, with a reason, if attention cannot compute the results.
-  bool find();
+  /// False, with a reason, if attention cannot compute the results, or the
+  /// target does not choose it.
+  bool find(AttentionChoice choose);
   /// True if the softmax is that of a product at all.
   bool isAttention() const { return isOfProduct; }
   llvm::StringRef getReason() const { return reason; }
@@ -74,7 +76,9 @@ private:
   bool findGradient();
   bool collect(mlir::Value matrix, bool &usesGradient);
   bool isInnerOfGradient();
-  bool takesKernel();
+  AttentionFacts getFacts() const;
+  std::optional<mlir::AffineMap> getPlace(mlir::AffineMap map,
+                                          const AxisOfDim &of) const;
   std::optional<HeadOperand> getHead(kernel::ContractOp op, unsigned operand);
 
   mlir::linalg::GenericOp exponential, innerSum;
@@ -90,4 +94,4 @@ private:
 
 } // namespace mp
 
-#endif // MPOPT_LIB_CODEGEN_GPU_ATTENTION_ATTENTIONMATCH_H
+#endif // MPOPT_LIB_CODEGEN_COMMON_ATTENTION_ATTENTIONMATCH_H

@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionMatch.h"
-#include "mp-opt/Codegen/GPU/Attention.h"
+#include "UnitAxes.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -272,16 +272,20 @@ void AttentionBuilder::build() {
     makeGradient(attention);
 }
 
-void fuseAttention(func::FuncOp main) {
+void fuseAttention(func::FuncOp main, AttentionChoice choose) {
   SmallVector<linalg::GenericOp> candidates;
+  std::set<SizesOfMatrix> sizes;
   main.walk([&](linalg::GenericOp op) {
-    if (AttentionMatch::isCandidate(op))
-      candidates.push_back(op);
+    if (!AttentionMatch::isCandidate(op))
+      return;
+    candidates.push_back(op);
+    sizes.insert(ArrayRef<int64_t>(op.getStaticLoopRanges()).vec());
   });
+  foldUnitAxes(main, sizes);
   OpBuilder b(main.getContext());
   for (linalg::GenericOp op : candidates) {
     AttentionMatch match(op);
-    if (match.find()) {
+    if (match.find(choose)) {
       AttentionBuilder(b, match).build();
       continue;
     }

@@ -7,6 +7,7 @@
 
 #include "Lowering/Passes.h"
 
+#include "mp-opt/Codegen/CPU/Attention.h"
 #include "mp-opt/Codegen/GPU/Attention.h"
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 
@@ -22,7 +23,13 @@ namespace {
 struct FuseAttention : public impl::FuseAttentionBase<FuseAttention> {
   using FuseAttentionBase::FuseAttentionBase;
 
-  void runOnOperation() override { fuseAttention(getOperation()); }
+  void runOnOperation() override {
+    AttentionLimits limits{minScores, minHeadScores};
+    fuseAttention(getOperation(), [&](const AttentionFacts &facts) {
+      return onProcessor ? findProcessorMisfit(facts, limits)
+                         : findKernelMisfit(facts);
+    });
+  }
 };
 } // namespace
 } // namespace mp

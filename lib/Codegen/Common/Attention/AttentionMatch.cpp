@@ -8,8 +8,6 @@
 #include "AttentionMatch.h"
 
 #include "LinearFactor.h"
-#include "mp-opt/Codegen/GPU/Attention.h"
-#include "mp-opt/Codegen/Target/KnownTargets.h"
 #include "mp-opt/Dialect/Kernel/ContractShape.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,9 +19,6 @@
 using namespace mlir;
 
 namespace mp {
-
-/// The fewest rows and columns of a matrix that fill a good part of a tile.
-constexpr int64_t minTokens = 16;
 
 bool AttentionMatch::fail(StringRef text) {
   reason = text;
@@ -206,6 +201,22 @@ static std::optional<AxisOfDim> addElementAxis(ArrayRef<AffineMap> maps,
   return axes;
 }
 
+/// The map of axes and elements that the map of an op's dimensions stands for.
+/// Axes of one element are 0, as one product may name them and another not.
+std::optional<AffineMap> AttentionMatch::getPlace(AffineMap map,
+                                                  const AxisOfDim &of) const {
+  unsigned count = axes.getCount();
+  std::optional<AffineMap> place = mapToAxes(map, of, count + 1);
+  if (!place)
+    return std::nullopt;
+  SmallVector<AffineExpr> exprs;
+  for (unsigned axis = 0; axis <= count; ++axis)
+    exprs.push_back(axis < count && axes.sizes[axis] == 1
+                        ? getAffineConstantExpr(0, map.getContext())
+                        : getAffineDimExpr(axis, map.getContext()));
+  return place->replaceDimsAndSymbols(exprs, {}, count + 1, 0);
+}
+
 /// Operand a (0) or b (1) of the score product, or of that of the gradient.
 std::optional<HeadOperand> AttentionMatch::getHead(kernel::ContractOp op,
                                                    unsigned operand) {
@@ -214,7 +225,7 @@ std::optional<HeadOperand> AttentionMatch::getHead(kernel::ContractOp op,
   auto of = addElementAxis(maps, result);
   if (!of || op.getRounding(operand))
     return std::nullopt;
-  auto map = mapToAxes(maps[operand], *of, axes.getCount() + 1);
+  auto map = getPlace(maps[operand], *of);
   if (!map)
     return std::nullopt;
   return HeadOperand{op->getOperand(operand), *map};
@@ -334,8 +345,8 @@ bool AttentionMatch::addProduct(OpOperand &use) {
   MatrixProduct product;
   product.op = op;
   product.matrix = use.get();
-  auto place = mapToAxes(maps[other], *of, count + 1);
-  auto result = mapToAxes(maps.back(), *of, count + 1);
+  auto place = getPlace(maps[other], *of);
+  auto result = getPlace(maps.back(), *of);
   if (!place || !result)
     return fail("a product has no plain axes");
   product.other = {op->getOperand(other), *place};
@@ -430,32 +441,33 @@ bool AttentionMatch::findGradient() {
          fail("the sum of its gradient is not that of a softmax");
 }
 
-bool AttentionMatch::takesKernel() {
-  Type element = getElementTypeOrSelf(query.value.getType());
+AttentionFacts AttentionMatch::getFacts() const {
+  AttentionFacts facts;
+  facts.product = sources.score;
+  facts.hasGradient = gradient.value != nullptr;
   for (const HeadOperand &head : {query, key, value, gradient})
-    if (head.value && getElementTypeOrSelf(head.value.getType()) != element)
-      return fail("its factors have different types");
-  if (!element.isBF16() && !element.isF16())
-    return fail("its factors are not 16-bit floats");
-  if (GPUTarget::get(sources.score).multiplier != kernel::Multiplier::MMA)
-    return fail("the device has no kernel for it");
+    if (head.value)
+      facts.factors.push_back(getElementTypeOrSelf(head.value.getType()));
+  for (auto [axis, size] : llvm::enumerate(axes.sizes))
+    if (axis != axes.query && axis != axes.key)
+      facts.batches *= size;
+  facts.queries = axes.sizes[axes.query];
+  facts.keys = axes.sizes[axes.key];
   for (const HeadOperand &head : {query, value}) {
     auto type = cast<RankedTensorType>(head.value.getType());
-    int64_t length = 1;
     for (auto [expr, size] : llvm::zip(head.map.getResults(), type.getShape()))
       if (expr.isFunctionOfDim(axes.getCount()))
-        length = size;
-    if (length > kernel::maxAttentionHead)
-      return fail("its heads have more than 256 elements");
+        facts.longestHead = std::max(facts.longestHead, size);
   }
-  if (axes.sizes[axes.query] < minTokens || axes.sizes[axes.key] < minTokens)
-    return fail("it has fewer than 16 queries or keys");
-  return true;
+  return facts;
 }
 
-bool AttentionMatch::find() {
-  return findSoftmax() && findScoreProduct() && findRoles() && findReaders() &&
-         findProducts() && findGradient() && takesKernel();
+bool AttentionMatch::find(AttentionChoice choose) {
+  if (!findSoftmax() || !findScoreProduct() || !findRoles() || !findReaders() ||
+      !findProducts() || !findGradient())
+    return false;
+  StringRef misfit = choose(getFacts());
+  return misfit.empty() || fail(misfit);
 }
 
 } // namespace mp
