@@ -93,7 +93,8 @@ def FuseContractions : Pass<"mp-fuse-contractions"> {
     cuts another axis stays. Filter positions that are out of bounds for all
     results are removed from the weights. With `split-parts`, a result that is
     only read in parts of one axis, such as queries, keys and values, is
-    computed by a contraction for each part, which has an epilogue of its own.
+    computed by a contraction for each part, which has an epilogue of its own,
+    unless few ops read many parts, as they do in a recurrent cell.
 
     Example: test/Lowering/mp-fuse-contractions.mlir
   }];
@@ -272,11 +273,12 @@ def AdvanceUpdates : Pass<"mp-advance-updates", "::mlir::func::FuncOp"> {
 }
 
 def SeparateTemporaries : Pass<"mp-separate-temporaries"> {
-  let summary = "Give each use of an empty tensor its own tensor";
+  let summary = "Give each use of an empty or filled tensor its own tensor";
   let description = [{
-    Before: equal empty tensors may be one value. After: each has one use, and
-    comes directly before that use, or before the loop that contains it, so
-    buffers are not kept from one use to the next.
+    Before: equal empty tensors, and equal start values of reductions, may be
+    one value. After: each has one use, and comes directly before that use, or
+    before the loop that contains it, so buffers are neither kept from one use
+    to the next nor copied.
 
     Example: test/Lowering/mp-separate-temporaries.mlir
   }];

@@ -85,3 +85,31 @@ func.func @whole(%x: tensor<8x32xf32>, %w: tensor<32x128xf32>) -> (tensor<8x64xf
   %right = tensor.extract_slice %1[0, 64] [8, 64] [1, 1] : tensor<8x128xf32> to tensor<8x64xf32>
   return %left, %right, %1 : tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x128xf32>
 }
+
+// Four gates that one op reads together are one product.
+// CHECK-LABEL: @gates
+// CHECK-COUNT-1: kernel.contract
+// CHECK-NOT: kernel.contract
+// CHECK: return
+func.func @gates(%x: tensor<8x32xbf16>, %w: tensor<32x256xf32>) -> tensor<8x64xf32> {
+  %0 = tensor.empty() : tensor<8x256xf32>
+  %1 = kernel.contract {indexing_maps = [#a, #b, #c], round_b = bf16}
+      ins(%x, %w : tensor<8x32xbf16>, tensor<32x256xf32>) outs(%0 : tensor<8x256xf32>) {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  } -> tensor<8x256xf32>
+  %i = tensor.extract_slice %1[0, 0] [8, 64] [1, 1] : tensor<8x256xf32> to tensor<8x64xf32>
+  %f = tensor.extract_slice %1[0, 64] [8, 64] [1, 1] : tensor<8x256xf32> to tensor<8x64xf32>
+  %g = tensor.extract_slice %1[0, 128] [8, 64] [1, 1] : tensor<8x256xf32> to tensor<8x64xf32>
+  %o = tensor.extract_slice %1[0, 192] [8, 64] [1, 1] : tensor<8x256xf32> to tensor<8x64xf32>
+  %2 = tensor.empty() : tensor<8x64xf32>
+  %3 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%i, %f, %g, %o : tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>) outs(%2 : tensor<8x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32, %out: f32):
+    %ab = arith.mulf %a, %b : f32
+    %cd = arith.mulf %c, %d : f32
+    %s = arith.addf %ab, %cd : f32
+    linalg.yield %s : f32
+  } -> tensor<8x64xf32>
+  return %3 : tensor<8x64xf32>
+}

@@ -32,8 +32,8 @@ namespace {
 /// Maps each loop of an op to a loop of the root, or -1.
 using DimMap = SmallVector<int>;
 
-/// An elementwise op and the ops that it is computed from, all of which have
-/// its rows.
+/// An elementwise op, or a reduction of rows, and the ops that it is computed
+/// from, all of which have its rows.
 class RowGroup {
 public:
   explicit RowGroup(linalg::GenericOp root) : root(root) {}
@@ -44,10 +44,13 @@ public:
   const llvm::SetVector<Operation *> &getOps() const { return ops; }
 
 private:
+  bool isReduction() { return root.getNumReductionLoops() > 0; }
   bool findRows();
   bool takes(Operation *producer, const DimMap &dims);
   bool isUsedOutside(Operation *op) const;
   int64_t getLongestRow() const;
+  bool hasLines() const;
+  int64_t countRows();
   bool chooseBlock(const RowLimits &limits);
 
   linalg::GenericOp root;
@@ -162,6 +165,37 @@ int64_t RowGroup::getLongestRow() const {
   return longest;
 }
 
+/// True if the elements of a row are neighbours in all memory that has rows.
+bool RowGroup::hasLines() const {
+  return llvm::all_of(ops, [&](Operation *op) {
+    auto linalgOp = cast<linalg::LinalgOp>(op);
+    const DimMap &dims = dimsOf.find(op)->second;
+    SmallVector<int64_t> extents = linalgOp.getStaticLoopRanges();
+    return llvm::all_of(linalgOp.getIndexingMapsArray(), [&](AffineMap map) {
+      bool isInside = false;
+      for (AffineExpr result : map.getResults()) {
+        auto dim = dyn_cast<AffineDimExpr>(result);
+        if (!dim || extents[dim.getPosition()] == 1)
+          continue;
+        int rootDim = dims[dim.getPosition()];
+        bool isRow = rootDim >= 0 && rows.contains(rootDim);
+        if (isRow && isInside)
+          return false;
+        isInside |= !isRow;
+      }
+      return true;
+    });
+  });
+}
+
+int64_t RowGroup::countRows() {
+  SmallVector<int64_t> extents = root.getStaticLoopRanges();
+  int64_t count = 1;
+  for (int dim : rows)
+    count *= extents[dim];
+  return count;
+}
+
 /// Chooses the number of rows at a time; false if they are too long.
 bool RowGroup::chooseBlock(const RowLimits &limits) {
   int64_t row = getLongestRow();
@@ -191,15 +225,25 @@ bool RowGroup::chooseBlock(const RowLimits &limits) {
     }
     return false;
   }
-  return row <= limits.rowElements;
+  if (row <= limits.rowElements && !isReduction())
+    return true;
+  return row <= limits.lineElements && countRows() >= limits.manyRows &&
+         hasLines();
 }
 
 bool RowGroup::collect(const RowLimits &limits) {
-  if (root.getNumParallelLoops() != root.getNumLoops() ||
+  if ((isReduction() && limits.lineElements == 0) ||
       root->getNumResults() != 1 || !root.hasPureTensorSemantics() ||
       root.hasIndexSemantics())
     return false;
   if (!findRows())
+    return false;
+  // A reduction has a result for each row.
+  if (isReduction() && (root.getNumParallelLoops() != rows.size() ||
+                        llvm::any_of(rows, [&](int dim) {
+                          return root.getIteratorTypesArray()[dim] ==
+                                 utils::IteratorType::reduction;
+                        })))
     return false;
   auto rootDims = dimsOf[root];
   dimsOf.clear();
@@ -287,8 +331,30 @@ static void separateFills(Operation *root) {
     }
 }
 
+/// Moves reshapes behind ops that do not use them: a user before the root keeps
+/// an op out of the root's group.
+static void delayReshapes(Operation *root) {
+  SmallVector<Operation *> reshapes;
+  root->walk([&](Operation *op) {
+    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+      reshapes.push_back(op);
+  });
+  for (Operation *op : llvm::reverse(reshapes)) {
+    Operation *first = nullptr;
+    for (Operation *user : op->getUsers()) {
+      Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
+      if (!first || ancestor->isBeforeInBlock(first))
+        first = ancestor;
+    }
+    if (first)
+      op->moveBefore(first);
+  }
+}
+
 LogicalResult fuseRows(Operation *root, const RowLimits &limits) {
   separateFills(root);
+  if (limits.lineElements > 0)
+    delayReshapes(root);
   SmallVector<linalg::GenericOp> roots;
   root->walk([&](linalg::GenericOp op) { roots.push_back(op); });
   llvm::DenseSet<Operation *> taken;

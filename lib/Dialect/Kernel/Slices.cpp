@@ -150,6 +150,25 @@ static std::optional<unsigned> getCutAxis(tensor::ExtractSliceOp slice) {
   return cut;
 }
 
+/// Adds the ops that read `value` or a reshape of it.
+static void findReaders(Value value,
+                        llvm::SmallPtrSetImpl<Operation *> &found) {
+  for (Operation *user : value.getUsers())
+    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user))
+      findReaders(user->getResult(0), found);
+    else
+      found.insert(user);
+}
+
+/// True if a contraction for each part takes away as many ops as it adds. The
+/// gates of a recurrent cell are four parts that one or two ops read.
+static bool haveOwnReaders(ArrayRef<tensor::ExtractSliceOp> parts) {
+  llvm::SmallPtrSet<Operation *, 8> readers;
+  for (tensor::ExtractSliceOp part : parts)
+    findReaders(part.getResult(), readers);
+  return parts.size() <= readers.size() + 1;
+}
+
 /// The slices that are all uses of `op`, if they are apart on one axis, and
 /// each is worth a kernel of its own; that axis.
 static std::optional<unsigned>
@@ -167,7 +186,7 @@ getParts(ContractOp op, SmallVectorImpl<tensor::ExtractSliceOp> &parts) {
       return std::nullopt;
     parts.push_back(slice);
   }
-  if (parts.size() < 2)
+  if (parts.size() < 2 || !haveOwnReaders(parts))
     return std::nullopt;
   llvm::sort(parts, [&](tensor::ExtractSliceOp a, tensor::ExtractSliceOp b) {
     return a.getStaticOffset(*axis) < b.getStaticOffset(*axis);

@@ -8,6 +8,7 @@
 #include "Lowering/Passes.h"
 
 #include "mp-opt/Codegen/Common/RowFusion.h"
+#include "mp-opt/Codegen/Target/KnownTargets.h"
 #include "mp-opt/Codegen/Target/Target.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -26,6 +27,10 @@ struct FuseRows : public impl::FuseRowsBase<FuseRows> {
     TargetNumbers numbers = getNumbers(getOperation());
     RowLimits limits = {numbers.rowElements,
                         singleRows ? 0 : numbers.rowBlockElements};
+    if (singleRows) {
+      limits.lineElements = 1 << 17;
+      limits.manyRows = GPUTarget::get(getOperation()).manyBlocks;
+    }
     if (failed(fuseRows(getOperation(), limits)))
       signalPassFailure();
   }

@@ -14,6 +14,7 @@
 
 #include "Lowering/Passes.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace mp {
@@ -30,17 +31,28 @@ struct SeparateTemporaries
   using SeparateTemporariesBase::SeparateTemporariesBase;
 
   void runOnOperation() override {
-    SmallVector<tensor::EmptyOp> empties;
+    SmallVector<Operation *> fills, empties;
+    getOperation()->walk([&](Operation *op) {
+      if (isa<linalg::FillOp>(op) && op->getNumResults() == 1 &&
+          op->getOperand(1).getDefiningOp<tensor::EmptyOp>())
+        fills.push_back(op);
+    });
+    for (Operation *op : fills)
+      separate(op);
     getOperation()->walk([&](tensor::EmptyOp op) { empties.push_back(op); });
-    for (tensor::EmptyOp op : empties) {
-      for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
-        // The copies are made outside of loops: inside, memory would be
-        // allocated in each iteration.
-        OpBuilder b(op->getBlock()->findAncestorOpInBlock(*use.getOwner()));
-        use.set(b.clone(*op)->getResult(0));
-      }
-      op.erase();
+    for (Operation *op : empties)
+      separate(op);
+  }
+
+private:
+  static void separate(Operation *op) {
+    for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
+      // The copies are made outside of loops: inside, memory would be
+      // allocated in each iteration.
+      OpBuilder b(op->getBlock()->findAncestorOpInBlock(*use.getOwner()));
+      use.set(b.clone(*op)->getResult(0));
     }
+    op->erase();
   }
 };
 

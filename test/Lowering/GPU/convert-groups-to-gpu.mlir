@@ -488,3 +488,44 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
 // CHECK: scf.for {{.*}} step %c1024
 // CHECK:   memref.load %{{.*}}[%{{.*}}, %{{.*}}] : memref<40x300xi64>
 // CHECK:   gpu.barrier
+
+// -----
+
+// Long lines that are no whole number of vectors begin at multiples of 16
+// bytes, as padded rows do: the last points are computed one by one. The index
+// of a point is known, and what is the same for a line is computed once.
+
+#id = affine_map<(i, j) -> (i, j)>
+#line = affine_map<(i, j) -> (i)>
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<64x1008xf32>
+  %labels = runtime.input %inputs[1] : memref<64xi32>
+  %y = runtime.output %outputs[0] () : memref<64x1008xf32>
+  %v = memref.subview %x[0, 0] [64, 1003] [1, 1] : memref<64x1008xf32> to memref<64x1003xf32, strided<[1008, 1]>>
+  %w = memref.subview %y[0, 0] [64, 1003] [1, 1] : memref<64x1008xf32> to memref<64x1003xf32, strided<[1008, 1]>>
+  // CHECK: device.launch @kernels::@map_0 grid [63, 1, 1] block [256, 1, 1]
+  device.group elementwise {
+    linalg.generic {indexing_maps = [#id, #line, #id], iterator_types = ["parallel", "parallel"]} ins(%v, %labels : memref<64x1003xf32, strided<[1008, 1]>>, memref<64xi32>) outs(%w : memref<64x1003xf32, strided<[1008, 1]>>) {
+    ^bb0(%a: f32, %label: i32, %b: f32):
+      %wide = arith.index_cast %label : i32 to index
+      %j = linalg.index 1 : index
+      %is = arith.cmpi eq, %j, %wide : index
+      %one = arith.uitofp %is : i1 to f32
+      %0 = arith.subf %a, %one : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return %ok : i32
+}
+// CHECK: gpu.func @map_0
+// CHECK: %[[WHOLE:.*]] = arith.cmpi ule, %{{.*}}, %c999
+// CHECK: %[[LIKELY:.*]] = llvm.intr.expect %[[WHOLE]], %{{.*}} : i1
+// CHECK: scf.if %[[LIKELY]] {
+// CHECK:   vector.load {{.*}} vector<4xf32>
+// CHECK:   arith.index_cast %{{.*}} : i32 to index
+// CHECK:   arith.cmpi eq, {{.*}} : vector<4xindex>
+// CHECK:   vector.store {{.*}} vector<4xf32>
+// CHECK: } else {
+// CHECK:   scf.for
+// CHECK:     memref.store

@@ -151,6 +151,49 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
 
 // -----
 
+// Nor is it the end of a small group.
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+#k = affine_map<(i) -> (i)>
+// CHECK-LABEL: func.func @main
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %zero = arith.constant 0.0 : f32
+  %x = runtime.input %inputs[0] : memref<64x1024xf32>
+  %small = runtime.input %inputs[1] : memref<8xf32>
+  %y = runtime.output %outputs[0] () : memref<64xf32>
+  %z = runtime.output %outputs[1] () : memref<8xf32>
+  // CHECK: device.group fused {
+  // CHECK:   device.group single_block {
+  // CHECK:     math.exp
+  // CHECK:   device.group reduce {
+  // CHECK:     linalg.generic {{.*}} ["parallel"]
+  // CHECK:     linalg.generic {{.*}} ["parallel", "reduction"]
+  // CHECK-NOT: device.group
+  device.group single_block {
+    linalg.generic {indexing_maps = [#k, #k], iterator_types = ["parallel"]} ins(%small : memref<8xf32>) outs(%z : memref<8xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %0 = math.exp %a : f32
+      linalg.yield %0 : f32
+    }
+    linalg.generic {indexing_maps = [#k], iterator_types = ["parallel"]} outs(%y : memref<64xf32>) {
+    ^bb0(%o: f32):
+      linalg.yield %zero : f32
+    }
+  }
+  device.group reduce {
+    linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<64x1024xf32>) outs(%y : memref<64xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.addf %a, %b : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return %ok : i32
+}
+
+// -----
+
 // The new scale is written by the kernel that needs the old one: a small group
 // in front of both has kept it.
 

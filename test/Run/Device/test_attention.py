@@ -131,7 +131,7 @@ def test_joined_product(tmp_path):
         launch["node"] for launch in estimate(model)["launches"]
         if "map" in launch["kinds"]
     ]
-    # Those of the loss, its rounded gradient and the update.
+    # Maps of the loss, its rounded gradient and the update are left.
     assert all("loss/" in node or "turned_grad" in node for node in maps), maps
 
 

@@ -9,6 +9,7 @@ import re
 
 import ml_dtypes
 import numpy as np
+import onnx
 import pytest
 
 from runs import DEVICE, compute, mp_run, run_mp_opt, write_model
@@ -273,3 +274,47 @@ def test_steps_are_right(tmp_path):
         value = expected[name].astype(np.float64)
         error = np.abs(found[name] - value).max()
         assert error <= 2.0**-18 * np.abs(value).max(), name
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_cross_entropy(tmp_path, precision):
+    """Of an odd number of classes, more than registers hold: one kernel has
+    the maxima and sums, and gradients are written in vectors."""
+    rows, width, classes = 320, 16, 16997
+    text = f"""<ir_version: 9, opset_import: ["" : 21]>
+net (float[{rows},{width}] x) => (float[{rows},{classes}] y) {{ y = MatMul(x, w) }}"""
+    model = onnx.parser.parse_model(text)
+    generator = np.random.default_rng(7)
+    w = generator.normal(0, 0.7, (width, classes)).astype(np.float32)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(w, "w"))
+    onnx.save(model, tmp_path / "net.onnx")
+    step = tmp_path / "step.onnx"
+    flags = [] if precision == "fp32" else ["--mixed-bf16"]
+    run_mp_opt(
+        tmp_path / "net.onnx", "--train", "--loss=softmax-cross-entropy",
+        "--optimizer=sgd", "--lr=1", *flags, "--summary=none", "-o", step,
+    )  # fmt: skip
+    data = {
+        "x": generator.standard_normal((rows, width)).astype(np.float32),
+        "labels": generator.integers(0, classes, rows),
+    }
+    data["labels"][:2] = 0, classes - 1
+    found = compute(step, data, DEVICE)
+    x, wide = data["x"].astype(float), w.astype(float)
+    p = softmax(x @ wide)
+    picked = p[np.arange(rows), data["labels"]]
+    p[np.arange(rows), data["labels"]] -= 1
+    gradient_of_w = x.T @ p / rows
+    bound = 2.0**-18 if precision == "fp32" else 2.0**-6
+    error = np.abs(wide - found["w_new"] - gradient_of_w).max()
+    assert error <= bound * np.abs(gradient_of_w).max()
+    assert abs(found["loss"] + np.log(picked).mean()) <= bound * 10
+    done = mp_run(
+        "bench", step, "--random", "--device=cuda:h200", "--dry-run", "--json"
+    )
+    size = rows * classes * (4 if precision == "fp32" else 2)
+    readers = [
+        launch["kinds"][0] for launch in json.loads(done.stdout)["launches"]
+        if "loss/" in launch["node"] and launch["read_bytes"] >= size
+    ]
+    assert readers == ["rows", "map"]

@@ -21,12 +21,17 @@ struct RowLimits {
   /// The most elements of a block of the fewest rows: those that share a line
   /// of memory. Zero: rows are computed one by one, as threads of GPUs do.
   int64_t blockElements;
+  /// The most elements of a row whose elements are neighbours in memory, if
+  /// there are `manyRows` of them, which a GPU reads again from its L2 cache.
+  int64_t lineElements = 0;
+  int64_t manyRows = 0;
 };
 
 /// Makes one `scf.forall` over rows of each elementwise linalg op on tensors in
 /// `root` that depends on reductions of rows of sizes within limits, together
 /// with these and all that only they share. Rows that are neighbours in memory
-/// are computed in blocks.
+/// are computed in blocks. So is one made of each reduction of long rows that
+/// depends on another, as a sum of exponentials does on a maximum.
 mlir::LogicalResult fuseRows(mlir::Operation *root, const RowLimits &limits);
 
 } // namespace mp

@@ -10,18 +10,14 @@
 #include "Lanes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
 namespace mp {
-
-int64_t GenericCode::getExtent(unsigned dim) const {
-  return *getConstantIntValue(dims[dim].extent);
-}
 
 int64_t GenericCode::product(ArrayRef<unsigned> list) const {
   int64_t result = 1;
@@ -47,7 +43,7 @@ void GenericCode::analyze() {
   if (!reduced.empty())
     combiners = findCombiners(op);
   if (reduced.empty() || canCombine())
-    lanes = chooseLanes();
+    lanes = chooseLanes(/*isMap=*/reduced.empty());
 }
 
 void GenericCode::inspect() {
@@ -286,7 +282,7 @@ void GenericCode::setIndices(Value linear, ArrayRef<unsigned> list,
   for (unsigned dim : list)
     extents.push_back(getExtent(dim));
   if (!extents.empty())
-    extents.back() /= divisor;
+    extents.back() = llvm::divideCeil(extents.back(), divisor);
   SmallVector<Value> found = delinearize(b, loc, linear, extents);
   for (auto [dim, index] : llvm::zip(list, found))
     indices[dim] = index;
@@ -295,128 +291,11 @@ void GenericCode::setIndices(Value linear, ArrayRef<unsigned> list,
                                                  makeIndex(b, loc, divisor));
 }
 
-/// True if neighbours along the inner dimension are neighbours in memory.
-bool GenericCode::isLine(const LoopOperand &operand) const {
-  auto type = dyn_cast<MemRefType>(operand.memref.getType());
-  if (!type || operand.exprs.empty() ||
-      operand.exprs.back() != getAffineDimExpr(inner, b.getContext()))
-    return false;
-  for (AffineExpr expr : ArrayRef<AffineExpr>(operand.exprs).drop_back())
-    if (expr.isFunctionOfDim(inner))
-      return false;
-  auto [strides, offset] = type.getStridesAndOffset();
-  return strides.back() == 1 && !type.getElementType().isInteger(1);
-}
-
-/// True if vectors of `width` elements that are aligned along the inner
-/// dimension are aligned in memory.
-static bool isAlignedLine(const LoopOperand &operand, int64_t width) {
-  auto type = cast<MemRefType>(operand.memref.getType());
-  auto [strides, offset] = type.getStridesAndOffset();
-  auto isMultiple = [&](int64_t value) {
-    return !ShapedType::isDynamic(value) && value % width == 0;
-  };
-  return isMultiple(offset) &&
-         llvm::all_of(ArrayRef<int64_t>(strides).drop_back(), isMultiple);
-}
-
-int64_t GenericCode::chooseLanes() {
-  Block &block = op.getRegion().front();
-  if (usesIndex || dims.empty() || !isLaneWise(block, /*takesIndices=*/false))
-    return 1;
-  int64_t width = accessBytes;
-  bool hasLine = false;
-  // The results of a reduction are stored one by one.
-  size_t numLoaded =
-      operands.size() - (reduced.empty() ? 0 : op.getNumDpsInits());
-  for (const LoopOperand &operand : ArrayRef(operands).take_front(numLoaded)) {
-    auto type = dyn_cast<MemRefType>(operand.memref.getType());
-    if (!type || !type.getElementType().isIntOrFloat())
-      continue;
-    int64_t bytes = (type.getElementTypeBitWidth() + 7) / 8;
-    if (!isLine(operand))
-      continue;
-    hasLine = true;
-    width = std::min(width, accessBytes / bytes);
-    while (width > 1 && !isAlignedLine(operand, width))
-      width /= 2;
-  }
-  if (!hasLine)
-    return 1;
-  // A vector must be within a line.
-  while (getExtent(inner) % width != 0)
-    width /= 2;
-  return width;
-}
-
-Value GenericCode::loadLanes(const LoopOperand &operand) {
-  Type element = getElementTypeOrSelf(operand.memref.getType());
-  auto vector = VectorType::get({lanes}, element);
-  auto broadcast = [&](Value value) {
-    return vector::BroadcastOp::create(b, loc, vector, value).getResult();
-  };
-  if (!isa<MemRefType>(operand.memref.getType()))
-    return broadcast(operand.memref);
-  if (isLine(operand)) {
-    int64_t bytes = lanes * (element.getIntOrFloatBitWidth() / 8);
-    return vector::LoadOp::create(b, loc, vector, operand.memref,
-                                  getIndices(operand), /*nontemporal=*/false,
-                                  llvm::MaybeAlign(bytes));
-  }
-  auto load = [&] {
-    return memref::LoadOp::create(b, loc, operand.memref, getIndices(operand))
-        .getResult();
-  };
-  if (llvm::none_of(operand.exprs, [&](AffineExpr expr) {
-        return expr.isFunctionOfDim(inner);
-      }))
-    return broadcast(load());
-  SmallVector<Value> elements;
-  Value first = indices[inner];
-  for (int64_t lane = 0; lane < lanes; ++lane) {
-    indices[inner] =
-        arith::AddIOp::create(b, loc, first, makeIndex(b, loc, lane));
-    elements.push_back(load());
-  }
-  indices[inner] = first;
-  return vector::FromElementsOp::create(b, loc, vector, elements);
-}
-
-void GenericCode::storeLanes(const LoopOperand &operand, Value value) {
-  if (isLine(operand)) {
-    Type element = getElementTypeOrSelf(operand.memref.getType());
-    int64_t bytes = lanes * (element.getIntOrFloatBitWidth() / 8);
-    vector::StoreOp::create(b, loc, value, operand.memref, getIndices(operand),
-                            /*nontemporal=*/false, llvm::MaybeAlign(bytes));
-    return;
-  }
-  Value first = indices[inner];
-  for (int64_t lane = 0; lane < lanes; ++lane) {
-    indices[inner] =
-        arith::AddIOp::create(b, loc, first, makeIndex(b, loc, lane));
-    Value element = vector::ExtractOp::create(b, loc, value, lane);
-    memref::StoreOp::create(b, loc, element, operand.memref,
-                            getIndices(operand));
-  }
-  indices[inner] = first;
-}
-
-/// Emits the body for `lanes` points along the inner dimension; `sums` replace
-/// the outputs' elements, which are loaded if it is empty.
-SmallVector<Value> GenericCode::emitLanes(ArrayRef<Value> sums) {
+int64_t GenericCode::countTasks() const {
   if (lanes == 1)
-    return emitBody(sums);
-  Block &block = op.getRegion().front();
-  unsigned firstOutput = operands.size() - op.getNumDpsInits();
-  IRMapping mapping;
-  for (auto [number, operand] : llvm::enumerate(operands)) {
-    BlockArgument argument = block.getArgument(number);
-    if (number >= firstOutput && !sums.empty())
-      mapping.map(argument, sums[number - firstOutput]);
-    else if (!argument.use_empty())
-      mapping.map(argument, loadLanes(operand));
-  }
-  return LaneCode(b, loc, lanes).emit(block, mapping);
+    return countOutputs();
+  int64_t extent = getExtent(inner);
+  return countOutputs() / extent * llvm::divideCeil(extent, lanes);
 }
 
 void GenericCode::emitMap(const Threads &threads) {
@@ -424,10 +303,21 @@ void GenericCode::emitMap(const Threads &threads) {
   b.setInsertionPoint(op);
   threads.forEach(b, loc, countTasks(), [&](Value linear) {
     setIndices(linear, outer, lanes);
-    auto outputs =
-        ArrayRef<LoopOperand>(operands).take_back(op.getNumDpsInits());
-    for (auto [output, value] : llvm::enumerate(emitLanes({})))
-      lanes > 1 ? storeLanes(outputs[output], value) : store(output, value);
+    int64_t extent = lanes > 1 ? getExtent(inner) : 1;
+    if (extent % lanes == 0)
+      return emitPoints();
+    Value isWhole =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, indices[inner],
+                              makeIndex(b, loc, extent - lanes));
+    Value expected = arith::ConstantIntOp::create(b, loc, 1, 1);
+    isWhole = LLVM::ExpectOp::create(b, loc, isWhole, expected);
+    auto branch = scf::IfOp::create(b, loc, isWhole, /*withElseRegion=*/true);
+    Value first = indices[inner];
+    b.setInsertionPointToStart(branch.thenBlock());
+    emitPoints();
+    indices[inner] = first;
+    b.setInsertionPointToStart(branch.elseBlock());
+    emitEndOfLine();
   });
 }
 

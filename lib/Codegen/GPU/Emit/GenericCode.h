@@ -9,18 +9,18 @@
 #define MPOPT_LIB_CODEGEN_GPU_EMIT_GENERICCODE_H
 
 #include "Combiners.h"
+#include "LineCode.h"
 #include "ThreadLoops.h"
-#include "mp-opt/Codegen/Common/LoopStructure.h"
 
 namespace mp {
 
 /// Code of one `linalg.generic` on memrefs of known sizes. It is made in three
 /// steps: `analyze`; the caller chooses threads; one of the `emit` functions,
 /// which insert the code before the op and keep the op.
-class GenericCode : private LoopStructure {
+class GenericCode : private LineCode {
 public:
   GenericCode(mlir::RewriterBase &rewriter, mlir::linalg::GenericOp op)
-      : LoopStructure(rewriter, op) {}
+      : LineCode(rewriter, op) {}
 
   void analyze();
   /// Analyzes as well, but leaves no views of merged dimensions before the op:
@@ -38,7 +38,7 @@ public:
   /// The number of blocks of `emitColumns`.
   int64_t countTiles() const;
   /// The number of tasks of a map, each for one thread.
-  int64_t countTasks() const { return countOutputs() / lanes; }
+  int64_t countTasks() const;
   /// True if partial results can be combined.
   bool canCombine() const { return !combiners.empty(); }
   /// True if all threads of a block reduce to one output faster than one
@@ -70,17 +70,11 @@ private:
   bool canSelect() const;
   void emitSelection(const Threads &threads, SharedMemory &shared,
                      mlir::Value output);
-  int64_t getExtent(unsigned dim) const;
   int64_t product(llvm::ArrayRef<unsigned> dims) const;
-  int64_t chooseLanes();
-  bool isLine(const LoopOperand &operand) const;
   void setIndices(mlir::Value linear, llvm::ArrayRef<unsigned> dims,
                   int64_t divisor = 1);
-  llvm::SmallVector<mlir::Value> emitLanes(llvm::ArrayRef<mlir::Value> sums);
   void storeTile(mlir::Value tile, const Threads &threads,
                  llvm::ArrayRef<mlir::Value> memories);
-  mlir::Value loadLanes(const LoopOperand &operand);
-  void storeLanes(const LoopOperand &operand, mlir::Value value);
   llvm::SmallVector<mlir::Value> loadOutputs();
   llvm::SmallVector<mlir::Value> getNeutral();
   llvm::SmallVector<mlir::Value> reduce(llvm::ArrayRef<unsigned> dims,
@@ -89,9 +83,7 @@ private:
 
   /// The dimensions, the contiguous one last.
   llvm::SmallVector<unsigned> outer, reduced;
-  unsigned inner = 0;
   bool isReducedInside = false;
-  int64_t lanes = 1;
   /// The op that combines partial results, one entry per output.
   llvm::SmallVector<mlir::Operation *> combiners;
   llvm::SmallDenseMap<unsigned, mlir::Value> starts;

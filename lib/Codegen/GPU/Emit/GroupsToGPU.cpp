@@ -504,10 +504,12 @@ LogicalResult GroupConverter::emitKernel(device::GroupOp group, Kernel &made) {
   function.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({threads, 1, 1}));
   // With the number of blocks that must fit, ptxas does not spill registers for
   // more of them.
+  int32_t resident = group.getKind() == Kind::Fused ? 1 : 0;
   if (group.getKind() == Kind::Attention)
+    resident = kernel::getAttentionBlocks(findWork(group.getBody().front()));
+  if (resident > 0)
     function->setDiscardableAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                                 b.getI32IntegerAttr(kernel::getAttentionBlocks(
-                                     findWork(group.getBody().front()))));
+                                 b.getI32IntegerAttr(resident));
   return success();
 }
 

@@ -193,8 +193,11 @@ SmallVector<Value> LaneCode::emit(Block &block, IRMapping &mapping,
     return mapped;
   };
   for (Operation &op : block.without_terminator()) {
-    if (isa<arith::ConstantOp>(op) ||
-        (width == 1 && !isa<linalg::IndexOp>(op))) {
+    // Values that all points share are computed once.
+    if (!isa<linalg::IndexOp>(op) &&
+        llvm::none_of(op.getOperands(), [&](Value operand) {
+          return isa<VectorType>(mapping.lookupOrDefault(operand).getType());
+        })) {
       b.clone(op, mapping);
       continue;
     }

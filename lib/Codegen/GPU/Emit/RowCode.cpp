@@ -213,9 +213,8 @@ void RowCode::emitLoop(int pass, const llvm::BitVector &needed, Sums &sums) {
   Values starts;
   for (const Values &own : sums)
     llvm::append_range(starts, own);
-  auto loop =
-      scf::ForOp::create(b, loc, index(0), index(iterations * team.count),
-                         index(team.count), starts);
+  auto loop = scf::ForOp::create(b, loc, index(0), index(looped * team.count),
+                                 index(together * team.count), starts);
   auto take = [&](ValueRange values) {
     for (Values &own : sums)
       for (Value &sum : own) {
@@ -227,11 +226,17 @@ void RowCode::emitLoop(int pass, const llvm::BitVector &needed, Sums &sums) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     take(loop.getRegionIterArgs());
-    Chunk chunk = makeChunk(loop.getInductionVar(), true, 0);
-    computePoints(needed, chunk);
-    addToSums(pass, chunk, sums);
+    SmallVector<Chunk> own;
+    for (int64_t number = 0; number < together; ++number) {
+      Value begin = arith::AddIOp::create(b, loc, loop.getInductionVar(),
+                                          index(number * team.count));
+      own.push_back(makeChunk(begin, true, number));
+    }
+    computePoints(needed, own);
+    addToSums(pass, own, sums);
     if (pass + 1 == form.countPasses())
-      storePoints(chunk);
+      for (const Chunk &chunk : own)
+        storePoints(chunk);
     Values results;
     for (const Values &own : sums)
       llvm::append_range(results, own);
@@ -258,7 +263,7 @@ void RowCode::emitPass(int pass, bool keeps) {
   if (!keeps)
     for (Values &list : points)
       llvm::fill(list, Value());
-  if (iterations > 0)
+  if (looped > 0)
     emitLoop(pass, needed, sums);
   computePoints(needed, chunks);
   computePoints(needed, rest);
@@ -276,7 +281,7 @@ void RowCode::emit(bool keeps, SmallVectorImpl<Value> &columns) {
                                                getIndices(memory, Value()));
     }
   makeChunks(keeps);
-  size_t slots = (iterations > 0) + chunks.size() + rest.size();
+  size_t slots = together + chunks.size() + rest.size();
   for (Values &list : points)
     list.assign(slots, Value());
   for (int pass = 0; pass < form.countPasses(); ++pass) {

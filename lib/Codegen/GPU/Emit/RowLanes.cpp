@@ -49,11 +49,24 @@ RowChunk RowLanes::makeChunk(Value begin, bool isFull, unsigned slot) {
   return {first, width, isInside, slot};
 }
 
+/// Vectors that a thread loads together: enough bytes are on their way if few
+/// threads run at a time. The elements of all of them are in registers.
+constexpr int64_t maxTogether = 4, maxTogetherElements = 32;
+
+static int64_t countTogether(const RowForm &form, int64_t width) {
+  int64_t lines = llvm::count_if(form.getMemories(), [](const RowMemory &own) {
+    return own.isPoints && own.isUsed();
+  });
+  int64_t elements = width * std::max<int64_t>(lines, 1);
+  return std::clamp<int64_t>(maxTogetherElements / elements, 1, maxTogether);
+}
+
 void RowLanes::makeChunks(bool keeps) {
   int64_t full = vectors / team.count, partial = vectors % team.count;
-  iterations = keeps ? 0 : full;
-  unsigned slot = iterations > 0;
-  for (int64_t number = iterations; number < full; ++number)
+  together = keeps ? 0 : std::min(full, countTogether(form, width));
+  looped = keeps ? 0 : full - full % std::max<int64_t>(together, 1);
+  unsigned slot = together;
+  for (int64_t number = looped; number < full; ++number)
     chunks.push_back(makeChunk(index(number * team.count), true, slot++));
   if (partial)
     chunks.push_back(makeChunk(index(full * team.count), false, slot++));

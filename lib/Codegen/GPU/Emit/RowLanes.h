@@ -49,8 +49,8 @@ protected:
   RowLanes(mlir::RewriterBase &b, mlir::Location loc, const RowForm &form,
            SharedMemory &shared, const RowTeam &team);
 
-  /// Makes the chunks. Without `keeps`, those that all threads have are those
-  /// of a loop, whose chunks have the slot zero.
+  /// Makes the chunks. Without `keeps`, most of those that all threads have are
+  /// those of a loop, whose chunks have the first slots.
   void makeChunks(bool keeps);
   Chunk makeChunk(mlir::Value begin, bool isFull, unsigned slot);
   llvm::SmallVector<Chunk> getChunks() const;
@@ -74,9 +74,9 @@ protected:
   RowTeam team;
   /// The points of a vector, and the vectors of a row.
   int64_t width, vectors;
-  /// Iterations over vectors that all threads have; the chunks after them, and
-  /// the points that fill no vector.
-  int64_t iterations = 0;
+  /// Vectors of a thread in the loop, and in one of its iterations; the chunks
+  /// after them, and the points that fill no vector.
+  int64_t looped = 0, together = 0;
   llvm::SmallVector<Chunk> chunks, rest;
 };
 

@@ -61,6 +61,9 @@ namespace {
 /// The most pointers that a kernel is called with. The arena is one of them.
 constexpr size_t maxRoots = 4000;
 static_assert(maxRoots * sizeof(uint64_t) <= device::maxParameterBytes);
+/// The most parts of a kernel. With more of them, pointers do not fit into
+/// registers.
+constexpr size_t maxParts = 160;
 /// The most bytes of a state that are copied instead of waiting for its
 /// readers.
 constexpr int64_t maxCopied = 64;
@@ -224,16 +227,19 @@ void GroupMerger::fuseAllMaps() {
   }
 }
 
-/// True if the group does nothing but store the same scalar everywhere in
-/// `memory`.
-static bool isFillOf(device::GroupOp group, Value memory) {
-  Block &body = group.getBody().front();
-  auto fill = dyn_cast<linalg::GenericOp>(body.front());
-  return llvm::hasSingleElement(body) && fill && getFilling(fill) &&
-         fill.getDpsInits().front() == memory;
+/// The last op of the group, if it stores the same scalar everywhere in an
+/// output of `op`.
+static Operation *findFillOf(device::GroupOp group, linalg::GenericOp op) {
+  if (group.getKind() != Kind::Elementwise &&
+      group.getKind() != Kind::SingleBlock)
+    return nullptr;
+  auto fill = dyn_cast<linalg::GenericOp>(group.getBody().front().back());
+  bool isFill = fill && getFilling(fill) &&
+                llvm::is_contained(op.getDpsInits(), fill.getDpsInits()[0]);
+  return isFill ? fill.getOperation() : nullptr;
 }
 
-/// Moves a fill of the outputs of a reduction into the reduction's group.
+/// Moves fills of the outputs of a reduction into the reduction's group.
 void GroupMerger::takeFills() {
   collect();
   for (int64_t index = 0; index < int64_t(nodes.size()); ++index) {
@@ -250,16 +256,19 @@ void GroupMerger::takeFills() {
       if (!first ||
           !areInConflict(nodes[before].accesses, nodes[index].accesses))
         continue;
-      bool isTaken = first.getKind() == Kind::Elementwise &&
-                     llvm::any_of(op.getDpsInits(), [&](Value output) {
-                       return isFillOf(first, output);
-                     });
-      if (!isTaken)
+      Operation *fill = findFillOf(first, op);
+      if (!fill)
         break;
-      first.getBody().front().front().moveBefore(op);
-      first.erase();
-      nodes[before].group = nullptr;
+      fill->moveBefore(op);
       nodes[before].accesses.clear();
+      if (first.getBody().front().empty()) {
+        first.erase();
+        nodes[before].group = nullptr;
+        continue;
+      }
+      nodes[before].accesses = findAccesses(first);
+      if (areInConflict(nodes[before].accesses, nodes[index].accesses))
+        break;
     }
   }
 }
@@ -532,8 +541,11 @@ void GroupMerger::makePart(ArrayRef<device::GroupOp> groups) {
 void GroupMerger::mergeLevel(ArrayRef<device::GroupOp> groups) {
   SmallVector<device::GroupOp> part;
   llvm::SetVector<Value> roots;
+  size_t numKernels = llvm::divideCeil(groups.size(), maxParts);
+  size_t each = llvm::divideCeil(groups.size(), numKernels);
   for (device::GroupOp group : groups) {
-    if (countRoots(group, roots) > maxRoots && !part.empty()) {
+    size_t numRoots = countRoots(group, roots);
+    if ((numRoots > maxRoots && !part.empty()) || part.size() == each) {
       makePart(part);
       part.clear();
       roots.clear();

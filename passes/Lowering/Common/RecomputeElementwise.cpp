@@ -7,7 +7,7 @@
 
 #include "Lowering/Passes.h"
 
-#include "mp-opt/Codegen/CPU/ElementwiseFusion.h"
+#include "mp-opt/Codegen/Common/ElementwiseFusion.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 

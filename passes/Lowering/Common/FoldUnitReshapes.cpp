@@ -7,7 +7,7 @@
 
 #include "Lowering/Passes.h"
 
-#include "mp-opt/Codegen/CPU/UnitReshapes.h"
+#include "mp-opt/Codegen/Common/UnitReshapes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_CODEGEN_CPU_ELEMENTWISEFUSION_H
-#define MPOPT_CODEGEN_CPU_ELEMENTWISEFUSION_H
+#ifndef MPOPT_CODEGEN_COMMON_ELEMENTWISEFUSION_H
+#define MPOPT_CODEGEN_COMMON_ELEMENTWISEFUSION_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -26,4 +26,4 @@ void recomputeElementwise(mlir::func::FuncOp function, bool linesOnly = false);
 
 } // namespace mp
 
-#endif // MPOPT_CODEGEN_CPU_ELEMENTWISEFUSION_H
+#endif // MPOPT_CODEGEN_COMMON_ELEMENTWISEFUSION_H

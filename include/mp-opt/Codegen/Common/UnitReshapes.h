@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MPOPT_CODEGEN_CPU_UNITRESHAPES_H
-#define MPOPT_CODEGEN_CPU_UNITRESHAPES_H
+#ifndef MPOPT_CODEGEN_COMMON_UNITRESHAPES_H
+#define MPOPT_CODEGEN_COMMON_UNITRESHAPES_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -21,4 +21,4 @@ void foldUnitReshapes(mlir::func::FuncOp function, bool vectorsOnly = false);
 
 } // namespace mp
 
-#endif // MPOPT_CODEGEN_CPU_UNITRESHAPES_H
+#endif // MPOPT_CODEGEN_COMMON_UNITRESHAPES_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Codegen/CPU/UnitReshapes.h"
+#include "mp-opt/Codegen/Common/UnitReshapes.h"
 
 #include "mp-opt/Dialect/Kernel/Kernel.h"
 

@@ -14,7 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mp-opt/Codegen/CPU/ElementwiseFusion.h"
+#include "mp-opt/Codegen/Common/ElementwiseFusion.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
