@@ -139,9 +139,11 @@ unsigned LoopStructure::chooseInner() {
     if (!dim || failed(type.getStridesAndOffset(strides, offset)) ||
         strides[exprs.size() - 1] != 1)
       continue;
-    // The bytes of a small operand do not count.
-    int64_t weight = operand.exprs.size() == dims.size() ? 4 : 1;
-    scores[dim.getPosition()] += number >= firstOutput ? weight + 2 : weight;
+    // An operand that has an element for each point outweighs all others.
+    bool isOutput = number >= firstOutput;
+    bool isFull = operand.exprs.size() == dims.size();
+    scores[dim.getPosition()] +=
+        isFull ? (isOutput ? 192 : 128) : (isOutput ? 3 : 1);
   }
   unsigned best = dims.size() - 1;
   for (unsigned dim = dims.size(); dim-- > 0;)
