@@ -529,3 +529,32 @@ func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
 // CHECK: } else {
 // CHECK:   scf.for
 // CHECK:     memref.store
+
+// -----
+
+// Two sums of channels: threads read neighbours of the image, although sums of
+// neighbouring channels are neighbours, too.
+
+#image = affine_map<(n, c, i) -> (n, c, i)>
+#channel = affine_map<(n, c, i) -> (c)>
+func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
+  %ok = arith.constant 0 : i32
+  %x = runtime.input %inputs[0] : memref<8x4x3136xbf16>
+  %y = runtime.output %outputs[0] () : memref<4xf32>
+  %z = runtime.output %outputs[1] () : memref<4xf32>
+  // CHECK: device.launch @kernels::@reduce_0 grid [4, 1, 1] block [256, 1, 1]
+  device.group reduce {
+    linalg.generic {indexing_maps = [#image, #channel, #channel], iterator_types = ["reduction", "parallel", "reduction"]} ins(%x : memref<8x4x3136xbf16>) outs(%y, %z : memref<4xf32>, memref<4xf32>) {
+    ^bb0(%a: bf16, %s: f32, %q: f32):
+      %wide = arith.extf %a : bf16 to f32
+      %square = arith.mulf %wide, %wide : f32
+      %0 = arith.addf %s, %wide : f32
+      %1 = arith.addf %q, %square : f32
+      linalg.yield %0, %1 : f32, f32
+    }
+  }
+  return %ok : i32
+}
+// CHECK: gpu.func @reduce_0
+// CHECK-NOT: memref.load %{{.*}} : memref<8x4x3136xbf16>
+// CHECK: vector.load {{.*}} vector<8xbf16>
