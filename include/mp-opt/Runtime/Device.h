@@ -69,7 +69,8 @@ int32_t mp_session_set(mp_session *session, uint32_t input, const void *data);
 /* Allocates buffers for mp_session_set_next: one on the device and two of
    pinned memory for each input of more than MP_MAX_DIRECT_BYTES that is not a
    state. No work may be queued. Without memory it returns MP_OUT_OF_MEMORY, and
-   the session continues without buffers. */
+   the session continues without buffers. Ranks have their buffers before:
+   without memory for these it returns MP_DEVICE_FAILED. */
 int32_t mp_session_prepare_next(mp_session *session);
 /* Nonzero if mp_session_set_next takes the input. */
 int32_t mp_session_takes_next(const mp_session *session, uint32_t input);

@@ -201,7 +201,7 @@ int32_t mp_session_prepare_next(mp_session *session) {
   clearLastError();
   // Reductions cannot do without their buffers, so they come first.
   if (int32_t code = session->prepareReductions())
-    return code;
+    return code == MP_OUT_OF_MEMORY ? MP_DEVICE_FAILED : code;
   return session->nextInputs.prepare();
 }
 

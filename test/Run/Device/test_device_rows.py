@@ -307,7 +307,9 @@ net (float[{rows},{width}] x) => (float[{rows},{classes}] y) {{ y = MatMul(x, w)
     gradient_of_w = x.T @ p / rows
     bound = 2.0**-18 if precision == "fp32" else 2.0**-6
     error = np.abs(wide - found["w_new"] - gradient_of_w).max()
-    assert error <= bound * np.abs(gradient_of_w).max()
+    # The weights that the gradient changes are rounded as well.
+    rounding = np.spacing(np.abs(w).max()) / 2
+    assert error <= bound * np.abs(gradient_of_w).max() + rounding
     assert abs(found["loss"] + np.log(picked).mean()) <= bound * 10
     done = mp_run(
         "bench", step, "--random", "--device=cuda:h200", "--dry-run", "--json"
